@@ -1,0 +1,166 @@
+"""Serving: what continuous batching delivers when prompts and answers share the cards.
+
+Here: pure functions. Not here: the parts of a step (`decode`, `prefill`).
+Closed loop: `admitted` requests run at all times, each with `input_tokens` in and `output_tokens` out.
+"""
+
+from __future__ import annotations
+
+from gpuecon_xl.ops import both, floor, maximum, minimum, where
+from gpuecon_xl.quantity import Num, quantity
+from gpuecon_xl.units import GIGA, HALF, HOURS_MONTH, SECONDS_HOUR
+
+
+@quantity("token", "(1 - spec_accept^(spec_draft + 1)) / (1 - spec_accept)")
+def tokens_per_step(spec_accept: Num, spec_draft: Num) -> Num:
+    """Mean tokens that one step yields with speculative decoding; 1 without.
+
+    Parameters
+    ----------
+    spec_accept : measured acceptance of a drafted token, 0 to below 1 [1].
+    spec_draft : drafted tokens a step [1].
+
+    Source: Leviathan et al., arXiv 2211.17192.
+    """
+    gain = (1 - spec_accept ** (spec_draft + 1)) / maximum(1 - spec_accept, 1 / GIGA)
+    return where(both(spec_accept > 0, spec_draft > 0), gain, 1)
+
+
+@quantity("token/s", "tokens_per_step / decode_step_s")
+def decode_tok_s_user(tokens_per_step: Num, decode_step_s: Num) -> Num:
+    """Decode rate of one sequence, nothing interleaved: 1 / TPOT.
+
+    Source: definition.
+    """
+    return tokens_per_step / decode_step_s
+
+
+@quantity("token/s", "decode_tok_s_user · admitted")
+def decode_tok_s(decode_tok_s_user: Num, admitted: Num) -> Num:
+    """Decode rate of the whole build, nothing interleaved.
+
+    Source: definition.
+    """
+    return decode_tok_s_user * admitted
+
+
+@quantity("s", "sequences_replica · tokens_per_step · prompt_tokens / output_tokens · prefill_s_token / pp")
+def interleave_s(
+    sequences_replica: Num, tokens_per_step: Num, prompt_tokens: Num, output_tokens: Num, prefill_s_token: Num, pp: Num,
+) -> Num:
+    """Time of prompts that ride along each decode step, so that finished requests are replaced.
+
+    Source: in a closed loop every output token brings input / output prompt tokens with it.
+    """
+    return sequences_replica * tokens_per_step * prompt_tokens / output_tokens * prefill_s_token / pp
+
+
+@quantity("s", "decode_step_s + interleave_s")
+def mean_step_s(decode_step_s: Num, interleave_s: Num) -> Num:
+    """Mean time of a step of the serving loop.
+
+    Source: the sum of its parts.
+    """
+    return decode_step_s + interleave_s
+
+
+@quantity("token/s", "admitted · tokens_per_step / mean_step_s")
+def output_tok_s(admitted: Num, tokens_per_step: Num, mean_step_s: Num) -> Num:
+    """Sustained output tokens per second of the whole build, prompts included in the time.
+
+    Source: closed serving loop.
+    """
+    return admitted * tokens_per_step / mean_step_s
+
+
+@quantity("token/s", "output_tok_s · (1 + input_tokens / output_tokens)")
+def total_tok_s(output_tok_s: Num, input_tokens: Num, output_tokens: Num) -> Num:
+    """Input and output tokens per second of the whole build.
+
+    Source: definition.
+    """
+    return output_tok_s * (1 + input_tokens / output_tokens)
+
+
+@quantity("1", "interleave_s / mean_step_s")
+def prefill_share(interleave_s: Num, mean_step_s: Num) -> Num:
+    """Share of the time that the build spends on prompts.
+
+    Source: definition.
+    """
+    return interleave_s / mean_step_s
+
+
+@quantity("s", "prefill_s · (1 + wait for other prompts) + decode_step_s / 2 + wait in the queue")
+def ttft_s(
+    prefill_s: Num, prefill_share: Num, decode_step_s: Num, batch: Num, admitted: Num, output_tok_s: Num,
+    output_tokens: Num, sequences_replica: Num,
+) -> Num:
+    """Mean time to first token at that concurrency.
+
+    The prompt itself, the prompts before it (random arrivals at the share of time spent on prompts, never more than
+    the other sequences of the replica), half a step, and the queue of requests not admitted (Little's law).
+
+    Source: mean wait of a single server with constant service time; Little 1961.
+    """
+    others = prefill_share / (HALF * maximum(1 - prefill_share, 1 / maximum(sequences_replica, 1)))
+    queue = maximum(batch - admitted, 0) * output_tokens / maximum(output_tok_s, 1 / GIGA)
+    alone = sequences_replica > 1
+    return prefill_s * (1 + where(alone, others, 0)) + where(alone, decode_step_s / HALF, 0) + queue
+
+
+@quantity("token/s", "output_tok_s · band_low")
+def output_tok_s_low(output_tok_s: Num, band_low: Num) -> Num:
+    """Lower end of the band that holds 80 % of measurements.
+
+    Source: residuals by class, ``catalog/efficiency.csv``.
+    """
+    return output_tok_s * band_low
+
+
+@quantity("token/s", "output_tok_s · band_high")
+def output_tok_s_high(output_tok_s: Num, band_high: Num) -> Num:
+    """Upper end of the band that holds 80 % of measurements.
+
+    Source: residuals by class, ``catalog/efficiency.csv``.
+    """
+    return output_tok_s * band_high
+
+
+@quantity("1e9 token/month", "tok_s · utilization · 730 · 3,600 / 1e9")
+def token_yield_g_month(tok_s: Num, utilization: Num) -> Num:
+    """Tokens of a month of 730 hours, in billions.
+
+    Source: Ökonomie der LLM-Inferenz, Inferenzrechner, 2026-09.
+    """
+    return tok_s * utilization * HOURS_MONTH * SECONDS_HOUR / GIGA
+
+
+@quantity("sequence", "⌊(memory_gb · cards - params_b · bytes_weight · 1.03) / (kv_bytes_token · context / 1e9)⌋")
+def yield_batch(
+    memory_gb: Num, cards: Num, params_b: Num, bytes_weight: Num, weights_factor_stated: Num, kv_bytes_token: Num, context: Num,
+) -> Num:
+    """Sequences that fit beside the weights in the cards' marketing memory: the published ideal, no engine.
+
+    Source: Ökonomie der LLM-Inferenz, Inferenzrechner, 2026-09.
+    """
+    left = memory_gb * cards - params_b * bytes_weight * weights_factor_stated
+    return floor(maximum(left, 0) * GIGA / (kv_bytes_token * context))
+
+
+@quantity("token/s", "min(breakeven_batch, yield_batch) · bandwidth_gb_s · cards / (params_b · bytes_weight)")
+def yield_tok_s(breakeven_batch: Num, yield_batch: Num, bandwidth_gb_s: Num, cards: Num, params_b: Num, bytes_weight: Num) -> Num:
+    """Ideal decode rate that leaves cache reads out: a ceiling, real fleets reach 50 to 80 % of it.
+
+    Source: Ökonomie der LLM-Inferenz, Inferenzrechner, 2026-09 (Qwen3-30B-A3B fp8: 47 billion tokens a month).
+    """
+    return minimum(breakeven_batch, yield_batch) * bandwidth_gb_s * cards / (params_b * bytes_weight)
+
+
+@quantity("1", "output_tok_s / stated - 1")
+def deviation(output_tok_s: Num, stated: Num) -> Num:
+    """Prediction against a stated or measured figure.
+
+    Source: definition.
+    """
+    return output_tok_s / stated - 1

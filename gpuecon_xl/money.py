@@ -1,0 +1,79 @@
+"""Money of owning and renting: prices of the catalogue put into the equations.
+
+Here: price, currency, assumptions, total cost of ownership, break-even. Not here: the equations (``equations/``),
+throughput (`throughput`), broadcasting and the public signatures (`functions`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpuecon_xl import graph
+from gpuecon_xl.catalog import Catalog
+from gpuecon_xl.errors import BadValue, NameNotFound
+from gpuecon_xl.throughput import check_number
+
+# Assumptions in euro; a call in dollars turns them at the dated rate.
+_EURO = ("electricity_eur_kwh", "chassis_eur_gpu", "colo_eur_year", "licence_eur_gpu_year", "staff_eur_gpu_year")
+TCO_INPUTS = ("utilization", "pue", "maintenance_share_year", "horizon_years", "residual_share", "idle_share", *_EURO)
+TCO_OUTPUTS = ("tco_eur", "tco_fixed_eur", "tco_per_use_eur", "horizon_h")
+_ARGUMENTS = ("price_eur", "tdp_w", "utilization")
+_FIXED = tuple(n for n in TCO_INPUTS if n != "utilization")
+RENT_WINS = "rent always wins"
+
+
+def price_of(catalog: Catalog, gpu: Mapping[str, Any], case: str, currency: str, usd_per_eur: float) -> float:
+    """Purchase price of one card, net, in the currency asked.
+
+    Raises
+    ------
+    BadValue
+        When the catalogue has no sourced price: no source, no price.
+    """
+    try:
+        row = catalog.find("prices", gpu["gpu"])
+    except NameNotFound:
+        row = {}
+    value, source = row.get(case), row.get("source")
+    if value is None and case != "typical":
+        value = row.get("typical")
+    if value is None or not source:
+        raise BadValue(f"{gpu['gpu']} has no sourced price in the catalogue; give price, or a row with source in the Prices table")
+    return convert(float(value), str(row.get("currency") or "EUR"), currency, usd_per_eur)
+
+
+def convert(value: float, have: str, want: str, usd_per_eur: float) -> float:
+    """A sum in another currency, at the dated rate."""
+    if have == want:
+        return value
+    return value * usd_per_eur if want == "USD" else value / usd_per_eur
+
+
+def tco_values(catalog: Catalog, options: Mapping[str, Any], currency: str) -> dict[str, float]:
+    """Assumptions of the total cost, in the currency of the call; euro sums given as options are in that currency."""
+    key = ("tco", currency, tuple(sorted((k, v) for k, v in options.items() if k in TCO_INPUTS or k == "usd_per_eur")))
+    found = catalog.memo.get(key)
+    if found is None:
+        rate = options.get("usd_per_eur", catalog.assumption("usd_per_eur"))
+        found = {}
+        for name in TCO_INPUTS:
+            value = options.get(name)
+            if value is None:
+                value = catalog.assumption(name)
+                if currency == "USD" and name in _EURO:
+                    value = value * rate
+            found[name] = float(value)
+        catalog.memo[key] = found
+    return found  # type: ignore[no-any-return]
+
+
+def tco_plan(values: Mapping[str, float], price: Any, tdp_w: Any, utilization: Any) -> tuple[Any, ...]:
+    """Total cost of one card, its fixed part, its part at full use, and the hours (`TCO_OUTPUTS`); arrays allowed."""
+    run = graph.plan(TCO_OUTPUTS, (*_ARGUMENTS, *_FIXED))
+    return run(price, tdp_w, utilization, *(values[n] for n in _FIXED))
+
+
+def check_price(price: Any) -> float:
+    """A price given by the caller; 0 says already owned."""
+    return check_number(price, "price")

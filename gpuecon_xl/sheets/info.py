@@ -1,0 +1,258 @@
+"""Cover, Decision, Functions, Checks, Sources, Changes: what a reader starts from and what a reviewer asks for."""
+
+from __future__ import annotations
+
+from gpuecon_xl.catalog import Catalog
+from gpuecon_xl.lang import Texts
+from gpuecon_xl.ops import (
+    Expr,
+    both,
+    col,
+    count_both,
+    count_errors,
+    count_if,
+    count_numbers,
+    equal,
+    if_error,
+    index,
+    match,
+    maximum,
+    name,
+    total,
+    where,
+    word,
+)
+from gpuecon_xl.quantity import REGISTRY
+from gpuecon_xl.sheets.money import reference_rows
+from gpuecon_xl.sheets.model import Chart, SheetSpec, TableSpec
+
+
+def cover_sheet(catalog: Catalog, texts: Texts) -> SheetSpec:
+    """What the book says in a few lines, and where to go."""
+    s = SheetSpec("cover", False, tab="info", landscape=False)
+    for line in ("cover.what", "cover.how", "cover.colours", "cover.sources"):
+        s.text(line)
+    fleet, cand = reference_rows()
+    figures: list[tuple[str, Expr, str, str]] = [
+        ("cover.build", name("look_at_build"), "", "builds"),
+        ("cover.workload", name("look_at_workload"), "", "workloads"),
+        ("cover.outlay", index(col("Fleet", "outlay_eur"), fleet), "EUR", "tco"),
+        ("cover.tco", index(col("Fleet", "build_tco_eur"), fleet), "EUR", "tco"),
+        ("cover.tok_s", index(col("Candidates", "output_tok_s"), cand), "token/s", "candidates"),
+        ("cover.cost", index(col("Candidates", "cost_eur_mtok"), cand), "EUR/1e6 output tokens", "candidates"),
+        ("cover.cost_low", index(col("Candidates", "cost_eur_mtok"), cand) * index(col("Candidates", "output_tok_s"), cand)
+         / index(col("Candidates", "output_tok_s_high"), cand), "EUR/1e6 output tokens", "candidates"),
+        ("cover.cost_high", index(col("Candidates", "cost_eur_mtok"), cand) * index(col("Candidates", "output_tok_s"), cand)
+         / index(col("Candidates", "output_tok_s_low"), cand), "EUR/1e6 output tokens", "candidates"),
+        ("cover.breakeven", if_error(where(index(col("Versus", "breakeven_use"), 1) < 0, word("rent_wins"), index(col("Versus", "breakeven_use"), 1)), word("rent_wins")), "1", "breakeven"),
+        ("cover.answered", count_numbers(col("Matrix", "cost_eur_mtok")), "workload", "matrix"),
+        ("cover.unverified", unverified(), "row", "checks"),
+        ("cover.master", index(col("Checks", "result"), match("master", col("Checks", "code"))), "", "checks"),
+    ]  # fmt: skip
+    t = TableSpec("KeyFigures", title="table.key_figures")
+    t.fixed("figure", [texts(k) for k, _, _, _ in figures], "text", 52)
+    t.each("value", [e for _, e, _, _ in figures], "key", 30)
+    t.fixed("unit", [u for _, _, u, _ in figures], "text", 22)
+    t.fixed("sheet", [texts(f"sheet.{w}") for _, _, _, w in figures], "text", 18)
+    s.table(t)
+    s.chart(Chart("bar", "Matrix", "workload", [("cost_eur_mtok", "label.cost_eur_mtok")], "chart.matrix", "axis.workload", "axis.eur_mtok",
+                  rows=(0, 13), height=420, width=860))  # fmt: skip
+    guide = [k for k in SHEET_ORDER if k != "cover"]
+    g = TableSpec("Guide", title="table.guide")
+    g.fixed("sheet", [texts(f"sheet.{k}") for k in guide], "link", 52)
+    g.fixed("purpose", [texts(f"purpose.{k}") for k in guide], "text", 30)
+    s.table(g)
+    return s
+
+
+SHEET_ORDER = ("cover", "assumptions", "prices", "cards", "models", "constants", "market", "workloads", "builds", "throughput", "scaling", "fit",
+               "candidates", "tco", "cost", "perf", "rent", "own_vs_api", "breakeven", "matrix", "decision", "benchmarks", "sensitivity",
+               "functions", "checks", "sources", "changes")  # fmt: skip
+
+
+def unverified() -> Expr:
+    """Rows of facts that rest on memory or estimate only."""
+    out: Expr = count_if(col("Cards", "confidence"), "unverified")
+    for table in ("Models", "Links", "Efficiency", "Prices"):
+        out = out + count_if(col(table, "confidence"), "unverified")
+    return out
+
+
+# The tree of the published texts: a question, the build that "yes" leads to, the workload whose live answer stands beside.
+DECISION = (
+    ("fits_24", "8x L4", "8B at branch or edge"), ("fits_32", "4x RTX 5090", "32B reasoning"), ("consumer_barred", "4x L40", "32B compliance"),
+    ("seventy_one_card", "4x PRO 6000 Server", "70B fp8 start-up"), ("power_scarce", "4x PRO 6000 Max-Q", "70B fp8 power-limited room"),
+    ("old_fleet", "4x RTX 4090", "32B on a 4090 fleet"), ("vlm_robot", "4x PRO 6000 Server", "72B VLM robotics"),
+    ("huge_model", "4x PRO 6000 Server", "405B in one box"), ("training", "", ""), ("nvlink", "8x H100 SXM", ""),
+)  # fmt: skip
+
+
+def decision_sheet(texts: Texts) -> SheetSpec:
+    """The published decision tree as a page whose figures are live."""
+    s = SheetSpec("decision", False, tab="result")
+    s.text("decision.how")
+    t = TableSpec("Decision", title="table.decision")
+    t.fixed("step", [float(i + 1) for i in range(len(DECISION))], "whole", 6)
+    t.fixed("question", [texts(f"decision.{k}") for k, _, _ in DECISION], "wrap", 60)
+    t.fixed("choose", [texts(f"decision.{k}.yes") for k, _, _ in DECISION], "wrap", 46)
+    t.fixed("build", [b for _, b, _ in DECISION], "text", 24)
+    t.fixed("workload", [w for _, _, w in DECISION], "text", 26)
+    row = if_error(match(t.cell("workload"), col("Matrix", "workload")), 0)
+    t.formula("matrix_row", where(equal(t.cell("workload"), ""), 0, row), "whole", 8)
+    at = maximum(t.cell("matrix_row"), 1)
+
+    def live(column: str) -> Expr:
+        return where(t.cell("matrix_row") > 0, index(col("Matrix", column), at), "")
+
+    t.formula("recommended", live("recommended"), "strong", 26)
+    t.formula("cost_eur_mtok", live("cost_eur_mtok"), "rate", 12, "EUR/1e6 output tokens")
+    t.formula("difference", live("difference"), "text", 44)
+    tco = where(equal(t.cell("build"), ""), "", if_error(index(col("Fleet", "build_tco_eur"), match(t.cell("build"), col("Fleet", "build"))), ""))
+    t.formula("build_tco_eur", tco, "money", 12, "EUR")
+    s.table(t)
+    return s
+
+
+def functions_sheet(texts: Texts) -> SheetSpec:
+    """The functions in the cell and the equations behind every column."""
+    from gpuecon_xl.functions_table import FUNCTIONS
+
+    s = SheetSpec("functions", False, tab="info")
+    s.text("functions.how")
+    f = TableSpec("FunctionList", title="table.functions")
+    f.fixed("function", [x.excel for x in FUNCTIONS], "text", 24)
+    f.fixed("arguments", [x.signature for x in FUNCTIONS], "wrap", 60)
+    f.fixed("gives", [texts(f"function.{x.name}") for x in FUNCTIONS], "wrap", 60)
+    f.fixed("unit", [x.unit for x in FUNCTIONS], "text", 24)
+    f.fixed("example", [x.example for x in FUNCTIONS], "wrap", 60)
+    s.table(f)
+    e = TableSpec("Equations", title="table.equations")
+    quantities = list(REGISTRY.values())
+    e.fixed("quantity", [q.name for q in quantities], "text", 24)
+    e.fixed("equation", [q.equation for q in quantities], "wrap", 60)
+    e.fixed("meaning", [q.summary for q in quantities], "wrap", 60)
+    e.fixed("unit", [q.unit for q in quantities], "text", 24)
+    e.fixed("source", [q.source for q in quantities], "wrap", 60)
+    s.table(e)
+    return s
+
+
+GROWING = (("TcoCards", "n", "Prices", "gpu"), ("Measured", "n", "Benchmarks", "id"), ("RentYears", "n", "Rates", "rate"),
+           ("OpenOwn", "n", "OpenWeight", "model"), ("Need", "n", "Workloads", "workload"), ("Fleet", "n", "Builds", "build"))  # fmt: skip
+
+
+def checks_sheet(computed: dict[str, TableSpec], texts: Texts) -> SheetSpec:
+    """Checks, each with a figure that must be 0, and one master check."""
+    s = SheetSpec("checks", False, tab="info", landscape=False)
+    s.text("checks.how")
+    parts = total(col("TcoCards", "capex_eur")) + total(col("TcoCards", "electricity_eur")) + total(col("TcoCards", "maintenance_eur"))
+    parts = parts + total(col("TcoCards", "running_eur")) - total(col("TcoCards", "residual_eur"))
+    split = total(col("TcoCards", "tco_fixed_eur")) + name("utilization") * total(col("TcoCards", "tco_per_use_eur"))
+    rows: list[tuple[str, Expr, str]] = [
+        ("tco_parts", total(col("TcoCards", "tco_eur")) - parts, "EUR"),
+        ("tco_split", total(col("TcoCards", "tco_eur")) - split, "EUR"),
+        ("price_source", prices_without("source"), "row"),
+        ("price_order", out_of_order(), "row"),
+        ("workload_fits", workloads_without_build(), "workload"),
+        ("rel_positive", where(name("usd_per_eur") > 0, 0, 1), "1"),
+    ]
+    for table, _, source, key in GROWING:
+        rows.append((f"room_{source.lower()}", rows_filled(source, key) - rows_shown(table), "row"))
+    for table, column in (("Candidates", "rank"), ("TcoCards", "tco_eur"), ("Cost", "cost_eur_mtok"), ("Matrix", "recommended"), ("Fleet", "build_tco_eur"),
+                          ("Need", "need_exact_gb"), ("Measured", "predicted"), ("Speed", "output_tok_s"), ("Versus", "answer"), ("OpenOwn", "verdict"),
+                          ("RentCost", "rent_cost_mtok"), ("Scenarios", "cost_eur_mtok"), ("CostCurve", "own_eur_mtok"), ("PerfEuro", "tok_s_per_keur")):  # fmt: skip
+        rows.append((f"errors_{table.lower()}", count_errors(col(table, column)), "cell"))
+    t = TableSpec("Checks", title="table.checks")
+    codes = [c for c, _, _ in rows]
+    t.fixed("code", [*codes, "stale", "unverified", "master"], "text", 22)
+    t.fixed("check", [texts(f"check.{_check_key(c)}", table=c.partition("_")[2]) for c in t_codes(codes)], "wrap", 60)
+    t.each("figure", [*(e for _, e, _ in rows), stale_prices(), unverified(), count_both(col("Checks", "ok"), "no", col("Checks", "counts"), "yes")], "check", 14)
+    t.fixed("unit", [*(u for _, _, u in rows), "row", "row", "check"], "text", 10)
+    t.fixed("counts", [*["yes"] * len(rows), "no", "no", "no"], "text", 8)
+    figure = t.cell("figure")
+    near = both(figure < 1 / 1_000_000, 0 - figure < 1 / 1_000_000)
+    ok = [where(near, "yes", "no") for _ in rows]
+    # the master row looks at the rows above it, not at itself
+    t.each("ok", [*(if_error(o, "no") for o in ok), "amber", "amber", "-"], "text", 8)
+    good = where(equal(t.cell("ok"), "yes"), word("check_ok"), word("check_look"))
+    warn = where(figure > 0, word("check_amber"), word("check_ok"))
+    t.each("result", [*(good for _ in rows), warn, warn, where(figure > 0, word("check_look"), word("check_all_ok"))], "status", 24)
+    s.table(t)
+    return s
+
+
+def t_codes(codes: list[str]) -> list[str]:
+    """Codes of all rows, the three closing ones included."""
+    return [*codes, "stale", "unverified", "master"]
+
+
+def _check_key(code: str) -> str:
+    return "errors" if code.startswith("errors_") else "room" if code.startswith("room_") else code
+
+
+def rows_filled(table: str, key: str) -> Expr:
+    """Rows of an input table that have a name."""
+    return Expr("counttext", col(table, key))
+
+
+def rows_shown(table: str) -> Expr:
+    """Rows that the computed table shows of it."""
+    guard = {"TcoCards": "gpu", "Measured": "id", "RentYears": "rate", "OpenOwn": "model", "Need": "workload", "Fleet": "build"}[table]
+    if table == "Measured":
+        return Expr("counttext", col("Benchmarks", "id")) + 0 * count_numbers(col("Measured", "n"))
+    return Expr("counttext", col(table, guard))
+
+
+def prices_without(column: str) -> Expr:
+    """Priced cards whose source is blank."""
+    return Expr("countprice", col("Prices", "typical"), col("Prices", column))
+
+
+def out_of_order() -> Expr:
+    """Prices whose low, typical and high are not in order."""
+    return Expr("countorder", col("Prices", "low"), col("Prices", "typical"), col("Prices", "high"))
+
+
+def stale_prices() -> Expr:
+    """Prices older than the limit on the day of the book."""
+    return Expr("countold", col("Prices", "as_of"), name("as_of") - name("price_age_days_max"))
+
+
+def workloads_without_build() -> Expr:
+    """Workloads that no build of the book answers."""
+    return Expr("counttext", col("Need", "workload")) - count_numbers(col("Matrix", "cost_eur_mtok"))
+
+
+def sources_sheet(catalog: Catalog, texts: Texts) -> SheetSpec:
+    """Every source with what rests on it, and the words that formulas use."""
+    s = SheetSpec("sources", False, tab="info")
+    used: dict[str, dict[str, int]] = {}
+    for table in ("prices", "cloud_rates", "api_prices", "assumptions", "workloads", "builds", "benchmarks", "links", "engines", "efficiency",
+                  "precisions", "gpus", "models"):  # fmt: skip
+        for row in catalog.rows(table):
+            for source in str(row.get("source") or "").split(" ; "):
+                if source.strip():
+                    used.setdefault(source.strip(), {}).setdefault(table, 0)
+                    used[source.strip()][table] += 1
+    t = TableSpec("SourceList", title="table.sources")
+    t.fixed("source", list(used), "wrap", 90)
+    t.fixed("used_in", [", ".join(f"{texts(f'table.{k}')} ({n})" for k, n in v.items()) for v in used.values()], "wrap", 60)
+    s.table(t)
+    w = TableSpec("Words", title="table.words", note="note.words")
+    codes = texts.codes("word.")
+    w.fixed("code", codes, "text", 30)
+    w.fixed("text", [texts(f"word.{c}") for c in codes], "text", 40)
+    s.table(w)
+    return s
+
+
+def changes_sheet(version: str, texts: Texts) -> SheetSpec:
+    """What changed in the book, and room for the notes of those who edit it."""
+    s = SheetSpec("changes", True, tab="info")
+    t = TableSpec("ChangeLog", title="table.changes")
+    t.inputs("date", ["2026-11-30"] + [None] * 24, "text", 12)
+    t.inputs("who", ["gpuecon_xl " + version] + [None] * 24, "text", 22)
+    t.inputs("what", [texts("changes.first")] + [None] * 24, "text", 90)
+    s.table(t)
+    return s
+

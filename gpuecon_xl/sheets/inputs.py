@@ -1,0 +1,70 @@
+"""The sheets that people edit: one table of the catalogue each, or two or three that belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from gpuecon_xl.catalog import Catalog
+from gpuecon_xl.schema import TABLES, Field, Table
+from gpuecon_xl.sheets.model import SPARE_ROWS, Column, SheetSpec, TableSpec
+
+_FMT = {"count": "whole", "number": "auto", "date": "date"}
+
+
+def input_table(catalog: Catalog, name: str) -> TableSpec:
+    """A table of the catalogue as an input table, with its blank rows."""
+    table = TABLES[name]
+    rows = [shown_row(table, row) for row in catalog.rows(name)]
+    spare = 0 if name == "assumptions" else SPARE_ROWS
+    rows += [{} for _ in range(spare)]
+    columns = [
+        Column(f.name, "input", f.fmt or _FMT.get(f.kind, "text" if f.kind != "any" else "auto"), f.width, f.unit, f)
+        for f in table.fields
+        if f.in_book
+    ]
+    return TableSpec(table.book_name, columns, rows, title=f"table.{name}", catalog_table=name, spare=spare)
+
+
+def shown_row(table: Table, row: dict[str, Any]) -> dict[str, Any]:
+    """A row as people see it: an optional zero that only means "none" stays blank."""
+    return {f.name: _shown(f, row.get(f.name), row) for f in table.fields if f.in_book}
+
+
+_ZERO_SHOWN = frozenset(("colo_eur_year",))
+
+
+def _shown(f: Field, value: Any, row: dict[str, Any]) -> Any:
+    if f.numeric and value == 0 and not f.required and f.name not in ("low", "typical", "high", "value", "step_ms", "window_alloc_full", "n"):
+        return None
+    return value
+
+
+def sheet(key: str, catalog: Catalog, names: Iterable[str], freeze: int = 1) -> SheetSpec:
+    """An input sheet: its tables side by side, so that each can grow downwards."""
+    spec = SheetSpec(key, True, freeze_columns=freeze, tab="input")
+    column = 0
+    for name in names:
+        table = input_table(catalog, name)
+        spec.table(table, row=SheetSpec.FIRST_ROW, column=column)
+        column += len(table.columns) + 1
+    return spec
+
+
+def input_sheets(catalog: Catalog) -> list[SheetSpec]:
+    """All input sheets in order."""
+    return [
+        sheet("assumptions", catalog, ("assumptions",)),
+        sheet("prices", catalog, ("prices",)),
+        sheet("cards", catalog, ("gpus",)),
+        sheet("models", catalog, ("models",)),
+        sheet("constants", catalog, ("precisions", "links", "engines", "efficiency"), freeze=0),
+        sheet("market", catalog, ("cloud_rates", "api_prices", "open_weight"), freeze=0),
+        sheet("workloads", catalog, ("workloads",)),
+        sheet("builds", catalog, ("builds",)),
+    ]
+
+
+def benchmarks_sheet(catalog: Catalog) -> SheetSpec:
+    """Published measurements."""
+    return sheet("benchmarks", catalog, ("benchmarks",))

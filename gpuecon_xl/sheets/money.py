@@ -1,0 +1,420 @@
+"""TCO, Cost, Perf per Euro, Rent, Own vs API, Break-even, Sensitivity: what it costs."""
+
+from __future__ import annotations
+
+from gpuecon_xl.catalog import Catalog
+from gpuecon_xl.ops import (
+    Expr,
+    col,
+    either,
+    equal,
+    if_error,
+    index,
+    join,
+    large,
+    look_up,
+    match,
+    maximum,
+    minimum,
+    name,
+    not_available,
+    where,
+    words,
+)
+from gpuecon_xl.sheets.candidates import BUILD_SLOTS
+from gpuecon_xl.sheets.model import SPARE_ROWS, Chart, SheetSpec, TableSpec
+from gpuecon_xl.sheets.throughput import LONG, SPEED_BATCHES, SPEED_CARDS, SPEED_MODELS
+
+
+def sourced_price(row: Expr) -> Expr:
+    """Typical price of a row of Prices; #N/A without price or source: no source, no price."""
+    price, source = index(col("Prices", "typical"), row), index(col("Prices", "source"), row)
+    return where(either(equal(price, ""), equal(source, "")), not_available(), price)
+
+
+def tco_cards_table(count: int) -> TableSpec:
+    """Total cost of ownership of one card of each kind that has a price."""
+    t = TableSpec("TcoCards", guard="gpu", title="table.tco_cards", note="note.tco")
+    t.fixed("n", [float(i + 1) for i in range(count)], "whole", 5)
+    own = index(col("Prices", "gpu"), t.cell("n"))
+    t.formula("gpu", where(equal(own, ""), "", own), "text", 32, guarded=False)
+    t.formula("gpu_row", match(t.cell("gpu"), col("Cards", "gpu")), "whole", LONG)
+    t.joins += [("Cards", t.cell("gpu_row"))]
+    t.quantity("price_eur", "money", 12, price=sourced_price(t.cell("n")), currency=index(col("Prices", "currency"), t.cell("n")))
+    t.given["chassis_eur_gpu"] = name("chassis_eur_gpu")
+    tco_parts(t)
+    t.formula("tco_low_eur", end_of_range(t, "low"), "money", 12, "EUR")
+    t.formula("tco_high_eur", end_of_range(t, "high"), "money", 12, "EUR")
+    t.formula("electricity_share", t.cell("electricity_eur") / t.cell("tco_eur"), "pct", LONG, "1")
+    return t
+
+
+def end_of_range(t: TableSpec, end: str) -> Expr:
+    """Total cost with the low or high price, everything else as assumed."""
+    row = t.cell("n")
+    price = index(col("Prices", end), row)
+    given = where(equal(price, ""), t.cell("price_eur"), t.expression("price_eur", price=price, currency=index(col("Prices", "currency"), row)))
+    extra = given - t.cell("price_eur")
+    return t.cell("tco_eur") + extra * (1 + name("maintenance_share_year") * name("horizon_years") - name("residual_share"))
+
+
+def tco_parts(t: TableSpec) -> None:
+    """The parts of the total cost as columns, and the split into fixed and per use."""
+    t.given["horizon_h"] = t.expression("horizon_h")
+    t.quantity("capex_eur", "money", 12)
+    t.quantity("electricity_eur", "money", 12)
+    t.quantity("maintenance_eur", "money", 12)
+    t.quantity("running_eur", "money", 12)
+    t.quantity("residual_eur", "money", 12)
+    t.quantity("tco_eur", "money", 12)
+    t.quantity("tco_fixed_eur", "money", 12)
+    t.quantity("tco_per_use_eur", "money", 12)
+
+
+def fleet_table() -> TableSpec:
+    """Each build: its card, its cost, its memory; read by Candidates."""
+    t = TableSpec("Fleet", guard="build", title="table.fleet", note="note.fleet")
+    t.fixed("n", [float(i + 1) for i in range(BUILD_SLOTS)], "whole", 5)
+    own = index(col("Builds", "build"), t.cell("n"))
+    t.formula("build", where(equal(own, ""), "", own), "text", 26, guarded=False)
+    t.joins.append(("Builds", t.cell("n")))
+    gpu = index(col("Builds", "gpu"), t.cell("n"))
+    t.formula("gpu_row", match(gpu, col("Cards", "gpu")), "whole", LONG)
+    t.formula("price_row", match(gpu, col("Prices", "gpu")), "whole", LONG)
+    t.joins.append(("Cards", t.cell("gpu_row")))
+    t.formula("link_row", match(t.joined("link"), col("Links", "link")), "whole", LONG)
+    t.formula("engine_row", match(name("engine"), col("Engines", "engine")), "whole", LONG)
+    t.joins += [("Links", t.cell("link_row")), ("Engines", t.cell("engine_row"))]
+    for column in ("alpha_pair_us", "alpha_power", "bus_pair_gb_s", "bus_power"):
+        t.formula(column, t.joined(column), "one", LONG)
+    for column in ("max_sequences", "activation_dense_gib", "activation_moe_gib", "large_card_gb", "small_card_factor", "nontorch_one_gib",
+                   "nontorch_many_gib", "layer_dense_us", "layer_moe_us", "step_ms", "window_alloc_full"):  # fmt: skip
+        t.formula(column, t.joined(column), "one", LONG)
+    t.quantity("capacity_gb", "one", LONG)
+    t.quantity("engine_memory_gb", "one", LONG)
+    t.quantity("engine_overhead_gb", "one", LONG, as_="overhead_dense_gb", experts=0, tp=1, pp=1, nontorch_one_gib=t.cell("nontorch_many_gib"))
+    t.quantity("engine_overhead_gb", "one", LONG, as_="overhead_moe_gb", experts=1, tp=1, pp=1, nontorch_one_gib=t.cell("nontorch_many_gib"))
+    t.quantity("price_eur", "money", 12, price=sourced_price(t.cell("price_row")), currency=index(col("Prices", "currency"), t.cell("price_row")))
+    wanted = t.joined("chassis_wanted_eur")
+    t.formula("chassis_eur_gpu", where(equal(wanted, ""), name("chassis_eur_gpu"), wanted), "money", 12, "EUR")
+    tco_parts(t)
+    t.formula("power_w", t.joined("tdp_w") * t.joined("gpus"), "whole", LONG, "W")
+    t.formula("outlay_eur", t.cell("capex_eur") * t.joined("gpus"), "money", 12, "EUR")
+    t.formula("build_tco_eur", t.cell("tco_eur") * t.joined("gpus"), "money", 12, "EUR")
+    return t
+
+
+def tco_sheet(catalog: Catalog) -> SheetSpec:
+    """Total cost of ownership, card by card and build by build."""
+    s = SheetSpec("tco", False, freeze_columns=2, tab="result")
+    parts = [(c, f"label.{c}") for c in ("capex_eur", "electricity_eur", "maintenance_eur", "running_eur")]
+    count = len(catalog.rows("prices"))
+    s.chart(Chart("stacked", "TcoCards", "gpu", parts, "chart.tco", "axis.gpu", "axis.eur", rows=(0, min(count, 8) - 1), width=900))
+    s.table(tco_cards_table(count + SPARE_ROWS))
+    s.table(fleet_table())
+    return s
+
+
+def speed_row(t: TableSpec, count: int) -> Expr:
+    """Rows of the Speed table, one to one."""
+    t.fixed("n", [float(i + 1) for i in range(count)], "whole", 5)
+    return t.cell("n")
+
+
+def cost_table(count: int) -> TableSpec:
+    """Cost of a million output tokens for each row of Speed; a measured tok/s of your own goes before the prediction."""
+    t = TableSpec("Cost", guard="gpu", title="table.cost", note="note.cost")
+    n = speed_row(t, count)
+    for column, width in (("gpu", 30), ("model", 20), ("precision", 10)):
+        own = index(col("Speed", column), n)
+        t.formula(column, where(equal(own, ""), "", own), "text", width, guarded=column != "gpu")
+    t.formula("batch", index(col("Speed", "batch"), n), "whole", 8, "request")
+    t.formula("gpus", index(col("Speed", "gpus"), n), "whole", 7, "card")
+    t.inputs("tok_s_measured", [None] * count, "whole", 11, "token/s")
+    predicted = index(col("Speed", "output_tok_s"), n)
+    t.formula("output_tok_s", where(t.cell("tok_s_measured") > 0, t.cell("tok_s_measured"), predicted), "whole", 10, "token/s")
+    t.formula("tco_row", match(t.cell("gpu"), col("TcoCards", "gpu")), "whole", LONG)
+    t.joins.append(("TcoCards", t.cell("tco_row")))
+    for column in ("price_eur", "tco_eur", "tco_per_use_eur"):
+        t.formula(column, t.joined(column), "money", 12, "EUR")
+    t.given["horizon_h"] = t.expression("horizon_h")
+    t.quantity("tokens_served_m", "whole", 12)
+    runs = t.cell("output_tok_s") > 0
+    t.formula("cost_eur_mtok", where(runs, t.expression("cost_eur_mtok", tokens_served_m=maximum(t.cell("tokens_served_m"), 1 / 1_000_000)), words("no")), "rate", 12, "EUR/1e6 output tokens")
+    for end in ("low", "high"):
+        factor = t.cell("output_tok_s") / maximum(index(col("Speed", f"output_tok_s_{end}"), n), 1 / 1_000_000)
+        factor = where(t.cell("tok_s_measured") > 0, 1, factor)
+        t.formula(f"cost_{'high' if end == 'low' else 'low'}_eur_mtok", where(runs, t.cell("cost_eur_mtok") * factor, words("no")), "rate", 12, "EUR/1e6 output tokens")
+    t.formula("running_cost_mtok", where(runs, t.expression("running_cost_mtok", output_tok_s=maximum(t.cell("output_tok_s"), 1 / 1_000_000)), words("no")), "rate", 12, "EUR/1e6 output tokens")
+    return t
+
+
+def cost_sheet() -> SheetSpec:
+    """Cost per million tokens, card by card."""
+    s = SheetSpec("cost", False, freeze_columns=4, tab="result")
+    one_batch = len(SPEED_MODELS) * len(SPEED_CARDS)
+    s.chart(Chart("column", "Cost", "gpu", [("cost_eur_mtok", "label.cost_eur_mtok")], "chart.cost_8b", "axis.gpu", "axis.eur_mtok",
+                  rows=(one_batch, one_batch + len(SPEED_CARDS) - 1), y_format="0.00"))  # fmt: skip
+    s.chart(Chart("line", "CostCurve", "use", [("own_eur_mtok", "label.own_eur_mtok"), ("rent_eur_mtok", "label.rent_eur_mtok"),
+                  ("reserved_eur_mtok", "label.reserved_eur_mtok"), ("api_eur_mtok", "label.api_eur_mtok")], "chart.curve",
+                  "axis.use", "axis.eur_mtok", y_format="0.00"), row=SheetSpec.FIRST_ROW, column=6)  # fmt: skip
+    s.table(cost_table(one_batch * len(SPEED_BATCHES)))
+    return s
+
+
+def perf_sheet() -> SheetSpec:
+    """Throughput for each thousand euro and each watt."""
+    count = len(SPEED_MODELS) * len(SPEED_CARDS) * len(SPEED_BATCHES)
+    t = TableSpec("PerfEuro", guard="gpu", title="table.perf", note="note.perf")
+    n = speed_row(t, count)
+    for column, width in (("gpu", 30), ("model", 20), ("precision", 10)):
+        t.formula(column, index(col("Cost", column), n), "text", width, guarded=column != "gpu")
+    for column, fmt in (("batch", "whole"), ("gpus", "whole"), ("output_tok_s", "whole"), ("price_eur", "money")):
+        t.formula(column, index(col("Cost", column), n), fmt, 10, {"price_eur": "EUR", "output_tok_s": "token/s"}.get(column, ""))
+    t.given["tdp_w"] = look_up(t.cell("gpu"), col("Cards", "gpu"), col("Cards", "tdp_w"))
+    t.formula("tdp_w", t.given["tdp_w"], "whole", 8, "W")
+    t.quantity("tok_s_per_keur", "one", 12)
+    t.quantity("tok_s_per_w", "small", 12)
+    s = SheetSpec("perf", False, freeze_columns=4, tab="result")
+    one_batch = len(SPEED_MODELS) * len(SPEED_CARDS)
+    at = one_batch, one_batch + len(SPEED_CARDS) - 1
+    s.chart(Chart("column", "PerfEuro", "gpu", [("tok_s_per_keur", "label.tok_s_per_keur")], "chart.per_keur", "axis.gpu", "axis.tok_s_keur", rows=at))
+    s.chart(Chart("column", "PerfEuro", "gpu", [("tok_s_per_w", "label.tok_s_per_w")], "chart.per_w", "axis.gpu", "axis.tok_s_w", rows=at, y_format="0.0"),
+            row=SheetSpec.FIRST_ROW, column=6)  # fmt: skip
+    s.table(t)
+    return s
+
+
+RENT_ROWS = (("S3.1a", "RTX 4090 LowCostGPU"), ("S3.1b", "RTX 5090 LowCostGPU"), ("S3.1c", "RTX 3060 LowCostGPU"), ("S3.1d", "RTX 5090 LowCostGPU"),
+             ("S3.1e", "RTX 4090 LowCostGPU"), ("S3.1f", "H100 PCIe LowCostGPU"), ("S3.1g", "RTX A6000 LowCostGPU"), ("S3.1h", "H100 PCIe LowCostGPU"),
+             ("S3.1i", "H200 LowCostGPU"), ("S3.1j", "H200 LowCostGPU"))  # fmt: skip
+
+
+def rent_sheet(catalog: Catalog) -> SheetSpec:
+    """Renting by the hour: model, card, rate, tok/s, cost; three years of a slot; reserved base and burst."""
+    s = SheetSpec("rent", False, freeze_columns=2, tab="result")
+    t = TableSpec("RentCost", guard="id", title="table.rent_cost", note="note.rent")
+    t.inputs("id", [r[0] for r in RENT_ROWS], "text", 8)
+    rates = [next((r["rate"] for r in catalog.rows("cloud_rates") if str(r["rate"]).startswith(x[1])), x[1]) for x in RENT_ROWS]
+    t.inputs("rate", rates, "text", 28)
+    t.formula("bench_row", match(t.cell("id"), col("Benchmarks", "id")), "whole", LONG)
+    t.formula("rate_row", match(t.cell("rate"), col("Rates", "rate")), "whole", LONG)
+
+    def bench(column: str) -> Expr:
+        return index(col("Benchmarks", column), t.cell("bench_row"))
+
+    for column, width in (("model", 18), ("precision", 10), ("gpu", 26)):
+        t.formula(column, bench(column), "text", width)
+    t.formula("rate_hour", index(col("Rates", "rate_hour"), t.cell("rate_row")), "rate", LONG, "USD per GPU-hour")
+    t.formula("stated", bench("value") / maximum(bench("gpus"), 1), "whole", LONG, "token/s per card")
+    t.quantity("rent_cost_mtok", "rate", 11, tok_s=t.cell("stated"))
+    t.formula("reserved_mtok", t.cell("rent_cost_mtok") * name("reserved_factor"), "rate", 11, "USD/1e6 tokens")
+    t.formula("interruptible_mtok", t.cell("rent_cost_mtok") * name("interruptible_factor"), "rate", 11, "USD/1e6 tokens")
+    predicted = look_up(t.cell("id"), col("Measured", "id"), col("Measured", "output_tok_s")) / maximum(bench("gpus"), 1)
+    t.formula("predicted", predicted, "whole", LONG, "token/s per card")
+    t.formula("predicted_mtok", if_error(t.expression("rent_cost_mtok", tok_s=t.cell("predicted")), words("no")), "rate", 11, "USD/1e6 tokens")
+    s.table(t)
+    count = len(catalog.rows("cloud_rates")) + SPARE_ROWS
+    h = TableSpec("RentYears", guard="rate", title="table.rent_years", note="note.rent_years")
+    h.fixed("n", [float(i + 1) for i in range(count)], "whole", 5)
+    own = index(col("Rates", "rate"), h.cell("n"))
+    h.formula("rate", where(equal(own, ""), "", own), "text", 28, guarded=False)
+    h.joins.append(("Rates", h.cell("n")))
+    for column in ("gpu", "term", "currency"):
+        h.formula(column, h.joined(column), "text", 16)
+    h.formula("rate_hour", h.joined("rate_hour"), "rate", LONG, "per GPU-hour")
+    h.quantity("rent_horizon", "money", 12)
+    h.formula("rent_horizon_eur", h.expression("price_eur", price=h.cell("rent_horizon"), currency=h.cell("currency")), "money", 12, "EUR")
+    h.formula("rent_eur_hour", h.expression("price_eur", price=h.cell("rate_hour"), currency=h.cell("currency")), "rate", 12, "EUR per GPU-hour")
+    s.table(h)
+    b = TableSpec("BaseBurst", guard="rate", title="table.base_burst", note="note.base_burst")
+    b.inputs("rate", ["L40S LowCostGPU", "H100 PCIe LowCostGPU"], "text", 28)
+    b.rows[0]["rate"] = next((r["rate"] for r in catalog.rows("cloud_rates") if r["gpu"] == "L40S"), "")
+    b.rows[1]["rate"] = next((r["rate"] for r in catalog.rows("cloud_rates") if r["gpu"] == "H100 PCIe"), "")
+    b.inputs("base_cards", [2.0, 4.0], "whole", 10, "card")
+    b.inputs("burst_card_hours", [200.0, 500.0], "whole", 12, "card-hour/month")
+    rate = look_up(b.cell("rate"), col("RentYears", "rate"), col("RentYears", "rent_eur_hour"))
+    b.formula("on_demand_rate", rate, "rate", 12, "EUR per GPU-hour")
+    b.formula("reserved_rate", b.cell("on_demand_rate") * name("reserved_factor"), "rate", 12, "EUR per GPU-hour")
+    b.quantity("base_and_burst_month", "money", 12)
+    s.table(b)
+    return s
+
+
+def own_vs_api_sheet(catalog: Catalog) -> SheetSpec:
+    """Open weights on own cards against proprietary APIs; own month; break-even tokens."""
+    s = SheetSpec("own_vs_api", False, freeze_columns=2, tab="result")
+    count = len(catalog.rows("open_weight")) + SPARE_ROWS
+    m = TableSpec("OwnMonth", guard="gpu", title="table.own_month", note="note.own_month")
+    m.formula("gpu", name("yield_card"), "text", 32, guarded=False)
+    m.rows.append({})
+    m.formula("gpu_row", match(m.cell("gpu"), col("Cards", "gpu")), "whole", LONG)
+    m.joins.append(("Cards", m.cell("gpu_row")))
+    m.formula("price", name("yield_card_price_usd"), "money", 12, "USD")
+    m.given["utilization"], m.given["electricity_kwh"] = name("yield_utilization"), name("yield_electricity_kwh")
+    m.quantity("own_cost_month", "money", 12)
+    m.formula("payback_card", m.expression("payback_months", outlay=m.cell("price"), rate_hour=name("yield_rent_hour"), electricity_month=0), "one", 12, "month")
+    server = m.cell("price") * name("card_to_server")
+    m.formula("payback_server", m.expression("payback_months", outlay=server, rate_hour=name("yield_rent_hour"), electricity_month=0), "one", 12, "month")
+    power = m.expression("electricity_month", hours_month=m.expression("horizon_h", horizon_years=1) / 12)
+    m.formula("payback_power", m.expression("payback_months", outlay=server, rate_hour=name("yield_rent_hour"), electricity_month=power), "one", 12, "month")
+    s.table(m)
+    t = TableSpec("OpenOwn", guard="model", title="table.open_own", note="note.open_own")
+    t.fixed("n", [float(i + 1) for i in range(count)], "whole", 5)
+    own = index(col("OpenWeight", "model"), t.cell("n"))
+    t.formula("model", where(equal(own, ""), "", own), "text", 24, guarded=False)
+    t.joins.append(("OpenWeight", t.cell("n")))
+    t.formula("api", t.joined("api"), "text", 18)
+    t.formula("model_row", match(t.cell("model"), col("Models", "model")), "whole", LONG)
+    t.formula("api_row", match(t.cell("api"), col("Apis", "api")), "whole", LONG)
+    precision = match(name("fit_precision"), col("Precisions", "precision"))
+    t.joins += [("Models", t.cell("model_row")), ("Precisions", precision), ("Apis", t.cell("api_row"))]
+    card = index(col("OwnMonth", "gpu_row"), 1)
+    for column in ("memory_gb", "bandwidth_gb_s", "tflops_16", "tflops_fp8", "tops_int8", "tflops_fp4"):
+        t.given[column] = index(col("Cards", column), card)
+    t.formula("params_b", t.joined("params_stated_b"), "one", 9, "1e9")
+    t.quantity("cards_needed", "whole", 8)
+    t.formula("cards_stated", t.joined("cards_stated"), "whole", 8, "card")
+    t.given["cards"] = t.cell("cards_needed")
+    t.given["bytes_kv"] = t.joined("bytes_kv")
+    t.quantity("kv_width", "whole", 8, tp=1)
+    t.quantity("kv_bytes_token", "whole", 10, window_kv_width=t.expression("window_kv_width", tp=1))
+    t.quantity("yield_batch", "whole", 9)
+    t.quantity("peak_tflops", "whole", 9, kernel_used=t.expression("kernel_used"))
+    t.quantity("breakeven_batch", "whole", 9, active_b=t.joined("active_b"))
+    t.quantity("yield_tok_s", "whole", 10)
+    t.quantity("token_yield_g_month", "small", 11, tok_s=t.cell("yield_tok_s"), utilization=name("yield_utilization"))
+    t.given["own_cost_month"] = index(col("OwnMonth", "own_cost_month"), 1) * t.cell("cards_needed")
+    t.quantity("own_cost_month_mtok", "rate", 11, token_yield_g_month=maximum(t.cell("token_yield_g_month"), 1 / 1_000_000_000))
+    t.quantity("blended_price_mtok", "rate", 11)
+    t.quantity("verdict", "pct", 9, own_mtok=t.cell("own_cost_month_mtok"), api_mtok=t.cell("blended_price_mtok"))
+    t.formula("own_stated_usd_mtok", t.joined("own_stated_usd_mtok"), "rate", 10, "USD/1e6 tokens")
+    t.formula("verdict_stated", t.joined("verdict_stated"), "pct", 9, "1")
+    t.quantity("breakeven_tokens_g_month", "small", 12, api_mtok=t.cell("blended_price_mtok"))
+    s.table(t)
+    return s
+
+
+def breakeven_sheet() -> SheetSpec:
+    """From which use on owning beats renting; cost against use."""
+    s = SheetSpec("breakeven", False, freeze_columns=1, tab="result")
+    v = TableSpec("Versus", guard="gpu", title="table.versus", note="note.versus")
+    rows = [("RTX PRO 6000 Blackwell Server", "H100 SXM reserved 1 year", None), ("RTX PRO 6000 Blackwell Server", "H100 SXM discount cloud", None),
+            ("RTX 5090", "RTX 5090 LowCostGPU on-demand", 1.0), ("L4", "L4 LowCostGPU on-demand", 1.0),
+            ("RTX PRO 6000 Blackwell Workstation", "RTX PRO 6000 smaller clouds", 1.0)]  # fmt: skip
+    v.inputs("gpu", [r[0] for r in rows], "text", 32)
+    v.inputs("rate", [r[1] for r in rows], "text", 28)
+    v.inputs("rel_wanted", [r[2] for r in rows], "small", 10, "1")
+    v.formula("rel", where(v.cell("rel_wanted") > 0, v.cell("rel_wanted"), name("rel_stated")), "small", 10, "1")
+    v.formula("tco_row", match(v.cell("gpu"), col("TcoCards", "gpu")), "whole", LONG)
+    v.joins.append(("TcoCards", v.cell("tco_row")))
+    hourly = look_up(v.cell("rate"), col("RentYears", "rate"), col("RentYears", "rent_eur_hour"))
+    v.formula("rate_hour", hourly, "rate", 10, "EUR per GPU-hour")
+    v.formula("tco_eur", v.joined("tco_eur"), "money", 12, "EUR")
+    v.formula("tco_fixed_eur", v.joined("tco_fixed_eur"), "money", 12, "EUR")
+    v.formula("tco_per_use_eur", v.joined("tco_per_use_eur"), "money", 12, "EUR")
+    v.given["horizon_h"] = v.expression("horizon_h")
+    v.quantity("rent_per_use", "money", 12)
+    v.quantity("breakeven_use", "pct", 10)
+    v.quantity("breakeven_use_stated", "pct", 10)
+    v.formula("answer", where(v.cell("breakeven_use") < 0, words("rent_wins"), where(name("utilization") >= v.cell("breakeven_use"), words("buy"), words("rent"))), "strong", 18)
+    s.chart(Chart("line", "CostCurve", "use", [("own_eur_mtok", "label.own_eur_mtok"), ("rent_eur_mtok", "label.rent_eur_mtok"),
+                  ("reserved_eur_mtok", "label.reserved_eur_mtok"), ("api_eur_mtok", "label.api_eur_mtok")], "chart.curve",
+                  "axis.use", "axis.eur_mtok", y_format="0.00", width=900))  # fmt: skip
+    s.table(v)
+    c = TableSpec("CostCurve", title="table.curve", note="note.curve")
+    c.fixed("use", [i / 20 for i in range(2, 21)], "pct", 9, "1")
+    fleet, cand = reference_rows()
+    tok_s = index(col("Candidates", "output_tok_s"), cand)
+    gpus = index(col("Builds", "gpus"), fleet)
+    c.formula("tco_eur", index(col("Fleet", "tco_fixed_eur"), fleet) + index(col("Fleet", "tco_per_use_eur"), fleet) * c.cell("use"), "money", 12, "EUR")
+    c.formula("tokens_served_m", c.expression("tokens_served_m", output_tok_s=tok_s, utilization=c.cell("use"), horizon_h=c.expression("horizon_h")), "whole", 12, "1e6 output tokens")
+    c.quantity("cost_eur_mtok", "rate", 12, as_="own_eur_mtok", gpus=gpus)
+    hourly = look_up(name("compare_rate"), col("RentYears", "rate"), col("RentYears", "rent_eur_hour"))
+    per_card = tok_s / (gpus * name("rel_stated"))
+    c.formula("rent_eur_mtok", c.expression("rent_cost_mtok", rate_hour=hourly, tok_s=per_card), "rate", 12, "EUR/1e6 output tokens")
+    c.formula("reserved_eur_mtok", c.cell("rent_eur_mtok") * name("reserved_factor"), "rate", 12, "EUR/1e6 output tokens")
+    api = match(name("compare_api"), col("Apis", "api"))
+    i, o = index(col("Workloads", "input_tokens"), reference_workload()), index(col("Workloads", "output_tokens"), reference_workload())
+    per_output = index(col("Apis", "price_out_mtok"), api) + index(col("Apis", "price_in_mtok"), api) * i / o
+    c.formula("api_eur_mtok", c.expression("price_eur", price=per_output, currency=index(col("Apis", "currency"), api)), "rate", 12, "EUR/1e6 output tokens")
+    s.table(c)
+    return s
+
+
+def reference_workload() -> Expr:
+    """Row of the workload that charts and sensitivity look at."""
+    return match(name("look_at_workload"), col("Workloads", "workload"))
+
+
+def reference_rows() -> tuple[Expr, Expr]:
+    """Rows, in Builds and in Candidates, of the build and workload that charts and sensitivity look at."""
+    fleet = match(name("look_at_build"), col("Builds", "build"))
+    cand = match(join(reference_workload(), "/", name("look_at_build")), col("Candidates", "key"))
+    return fleet, cand
+
+
+DRIVERS = ("price", "output_tok_s", "utilization", "electricity_eur_kwh", "pue", "chassis_eur_gpu", "maintenance_share_year", "horizon_years",
+           "colo_eur_year", "residual_share")  # fmt: skip
+
+
+def sensitivity_sheet() -> SheetSpec:
+    """One driver at a time, low and high, sorted: what moves the cost of a million tokens."""
+    s = SheetSpec("sensitivity", False, tab="result")
+    t = TableSpec("Scenarios", title="table.scenarios", note="note.scenarios")
+    cases = [("base", "base"), *((d, end) for d in DRIVERS for end in ("low", "high"))]
+    t.fixed("driver", [c[0] for c in cases], "text", 24)
+    t.fixed("end", [c[1] for c in cases], "text", 8)
+    fleet, cand = reference_rows()
+    price_row = index(col("Fleet", "price_row"), fleet)
+    is_low = equal(t.cell("end"), "low")
+
+    def of_range(driver: str, base: Expr, low: Expr, high: Expr) -> Expr:
+        low, high = where(equal(low, ""), base, low), where(equal(high, ""), base, high)
+        return where(equal(t.cell("driver"), driver), where(is_low, low, high), base)
+
+    currency = index(col("Prices", "currency"), price_row)
+
+    def price(end: str) -> Expr:
+        cell = index(col("Prices", end), price_row)
+        return where(equal(cell, ""), "", t.expression("price_eur", price=cell, currency=currency))
+
+    t.formula("price_eur", of_range("price", index(col("Fleet", "price_eur"), fleet), price("low"), price("high")), "money", 12, "EUR")
+    tok_s = of_range("output_tok_s", *(index(col("Candidates", c), cand) for c in ("output_tok_s", "output_tok_s_low", "output_tok_s_high")))
+    t.formula("output_tok_s", tok_s, "whole", 12, "token/s")
+    for driver in DRIVERS[2:]:
+        row = match(driver, col("Assumptions", "name"))
+        low, high = index(col("Assumptions", "low"), row), index(col("Assumptions", "high"), row)
+        base = index(col("Fleet", driver), fleet) if driver == "chassis_eur_gpu" else name(driver)
+        t.formula(driver, of_range(driver, base, low, high), "auto", 12)
+    t.joins.append(("Cards", index(col("Fleet", "gpu_row"), fleet)))
+    t.given["gpus"] = index(col("Builds", "gpus"), fleet)
+    t.quantity("horizon_h", "whole", 10)
+    t.quantity("electricity_eur", "money", 12)
+    t.quantity("tco_eur", "money", 12)
+    t.quantity("tokens_served_m", "whole", 12)
+    t.quantity("cost_eur_mtok", "rate", 12)
+    d = TableSpec("Tornado", title="table.tornado", note="note.tornado")
+    d.fixed("n", [float(i + 1) for i in range(len(DRIVERS))], "whole", 5)
+    d.fixed("driver", list(DRIVERS), "text", 24)
+    base = index(col("Scenarios", "cost_eur_mtok"), 1)
+    first = match(d.cell("driver"), col("Scenarios", "driver"))
+    d.formula("at_low", index(col("Scenarios", "cost_eur_mtok"), first), "rate", 12, "EUR/1e6 output tokens")
+    d.formula("at_high", index(col("Scenarios", "cost_eur_mtok"), first + 1), "rate", 12, "EUR/1e6 output tokens")
+    d.formula("swing", maximum(maximum(d.cell("at_low"), d.cell("at_high")), base) - minimum(minimum(d.cell("at_low"), d.cell("at_high")), base), "rate", 12, "EUR/1e6 output tokens")
+    d.formula("order_key", d.cell("swing") - d.cell("n") / 1_000_000_000, "rate", 12)
+    o = TableSpec("TornadoSorted", title="table.tornado_sorted", note="note.tornado")
+    o.fixed("n", [float(i + 1) for i in range(len(DRIVERS))], "whole", 5)
+    o.formula("row", match(large(col("Tornado", "order_key"), o.cell("n")), col("Tornado", "order_key")), "whole", 6)
+    driver = index(col("Tornado", "driver"), o.cell("row"))
+    o.formula("driver", words(join("driver_", driver)), "text", 28)
+    o.formula("below", index(col("Tornado", "at_low"), o.cell("row")) - base, "signed", 12, "EUR/1e6 output tokens")
+    o.formula("above", index(col("Tornado", "at_high"), o.cell("row")) - base, "signed", 12, "EUR/1e6 output tokens")
+    o.formula("swing", index(col("Tornado", "swing"), o.cell("row")), "rate", 12, "EUR/1e6 output tokens")
+    s.chart(Chart("tornado", "TornadoSorted", "driver", [("below", "label.below"), ("above", "label.above")], "chart.tornado", "axis.driver", "axis.change_eur_mtok",
+                  width=900, height=420, y_format="0.00"))  # fmt: skip
+    s.table(o)
+    s.table(d)
+    s.table(t)
+    return s
+
