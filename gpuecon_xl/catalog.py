@@ -83,6 +83,8 @@ def parse_cell(value: Any, f: Field) -> tuple[Any, str | None]:
         if isinstance(value, dt.datetime):
             return value.date(), None
         if isinstance(value, str):
+            if re.fullmatch(r"\d{4}-\d{2}-\d{2}", value):
+                return dt.date.fromisoformat(value), None
             plain = re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", value)
             return (float(value) if plain else value), None
         return value, None

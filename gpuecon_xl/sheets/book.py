@@ -8,7 +8,7 @@ from gpuecon_xl import __version__
 from gpuecon_xl.catalog import Catalog
 from gpuecon_xl.cells import Cells, TableValues, serial
 from gpuecon_xl.lang import Texts, load
-from gpuecon_xl.ops import Expr, col, index, match
+from gpuecon_xl.ops import Expr, col, index
 from gpuecon_xl.schema import TABLES
 from gpuecon_xl.sheets import candidates, fit, info, inputs, model, money, throughput
 from gpuecon_xl.sheets.model import BookSpec, SheetSpec, TableSpec
@@ -16,7 +16,7 @@ from gpuecon_xl.sheets.model import BookSpec, SheetSpec, TableSpec
 FLAVOURS = ("plain", "classic", "lite", "libreoffice")
 
 # Shown on every sheet: the master check.
-MASTER = index(col("Checks", "result"), match("master", col("Checks", "code")))
+MASTER = index(col("MasterCheck", "result"), 1)
 
 
 def _declare(catalog: Catalog) -> None:
@@ -41,8 +41,8 @@ def build(catalog: Catalog, lang: str = "en", flavour: str = "plain") -> BookSpe
     """
     texts = load(lang)
     _declare(catalog)
-    sheets: dict[str, SheetSpec] = {s.key: s for s in inputs.input_sheets(catalog)}
-    sheets["benchmarks"] = inputs.benchmarks_sheet(catalog)
+    sheets: dict[str, SheetSpec] = {s.key: s for s in inputs.input_sheets(catalog, texts)}
+    sheets["benchmarks"] = inputs.benchmarks_sheet(catalog, texts)
     sheets["throughput"] = throughput.throughput_sheet(catalog)
     sheets["scaling"] = throughput.scaling_sheet()
     sheets["scaling"].table(throughput.stated_factors())

@@ -69,7 +69,7 @@ def candidates_table() -> TableSpec:
     t.quantity("output_tok_s_low", "whole", LONG)
     t.quantity("output_tok_s_high", "whole", LONG)
     cost = t.expression("cost_eur_mtok", tokens_served_m=t.expression("tokens_served_m"))
-    t.formula("cost_eur_mtok", cost, "rate", LONG, "EUR/1e6 output tokens")
+    t.formula("cost_eur_mtok", where(t.cell("output_tok_s") > 0, cost, ""), "rate", LONG, "EUR/1e6 output tokens")
     t.formula("limit", limit_broken(t), "text", 11)
     rank_cost = if_error(where(equal(t.cell("limit"), "none"), rounded(t.cell("cost_eur_mtok")), ""), "")
     t.formula("rank_cost", rank_cost, "rate", LONG, "EUR/1e6 output tokens")

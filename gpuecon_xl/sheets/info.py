@@ -8,7 +8,6 @@ from gpuecon_xl.ops import (
     Expr,
     both,
     col,
-    count_both,
     count_errors,
     count_if,
     count_numbers,
@@ -25,6 +24,7 @@ from gpuecon_xl.ops import (
 from gpuecon_xl.quantity import REGISTRY
 from gpuecon_xl.sheets.money import reference_rows
 from gpuecon_xl.sheets.model import Chart, SheetSpec, TableSpec
+from gpuecon_xl.units import MEGA
 
 
 def cover_sheet(catalog: Catalog, texts: Texts) -> SheetSpec:
@@ -47,7 +47,7 @@ def cover_sheet(catalog: Catalog, texts: Texts) -> SheetSpec:
         ("cover.breakeven", if_error(where(index(col("Versus", "breakeven_use"), 1) < 0, word("rent_wins"), index(col("Versus", "breakeven_use"), 1)), word("rent_wins")), "1", "breakeven"),
         ("cover.answered", count_numbers(col("Matrix", "cost_eur_mtok")), "workload", "matrix"),
         ("cover.unverified", unverified(), "row", "checks"),
-        ("cover.master", index(col("Checks", "result"), match("master", col("Checks", "code"))), "", "checks"),
+        ("cover.master", index(col("MasterCheck", "result"), 1), "", "checks"),
     ]  # fmt: skip
     t = TableSpec("KeyFigures", title="table.key_figures")
     t.fixed("figure", [texts(k) for k, _, _, _ in figures], "text", 52)
@@ -163,27 +163,24 @@ def checks_sheet(computed: dict[str, TableSpec], texts: Texts) -> SheetSpec:
                           ("RentCost", "rent_cost_mtok"), ("Scenarios", "cost_eur_mtok"), ("CostCurve", "own_eur_mtok"), ("PerfEuro", "tok_s_per_keur")):  # fmt: skip
         rows.append((f"errors_{table.lower()}", count_errors(col(table, column)), "cell"))
     t = TableSpec("Checks", title="table.checks")
-    codes = [c for c, _, _ in rows]
-    t.fixed("code", [*codes, "stale", "unverified", "master"], "text", 22)
-    t.fixed("check", [texts(f"check.{_check_key(c)}", table=c.partition("_")[2]) for c in t_codes(codes)], "wrap", 60)
-    t.each("figure", [*(e for _, e, _ in rows), stale_prices(), unverified(), count_both(col("Checks", "ok"), "no", col("Checks", "counts"), "yes")], "check", 14)
-    t.fixed("unit", [*(u for _, _, u in rows), "row", "row", "check"], "text", 10)
-    t.fixed("counts", [*["yes"] * len(rows), "no", "no", "no"], "text", 8)
+    codes = [*(c for c, _, _ in rows), "stale", "unverified"]
+    t.fixed("code", codes, "text", 22)
+    t.fixed("check", [texts(f"check.{_check_key(c)}", table=c.partition("_")[2]) for c in codes], "wrap", 60)
+    t.each("figure", [*(e for _, e, _ in rows), stale_prices(), unverified()], "check", 14)
+    t.fixed("unit", [*(u for _, _, u in rows), "row", "row"], "text", 10)
     figure = t.cell("figure")
-    near = both(figure < 1 / 1_000_000, 0 - figure < 1 / 1_000_000)
-    ok = [where(near, "yes", "no") for _ in rows]
-    # the master row looks at the rows above it, not at itself
-    t.each("ok", [*(if_error(o, "no") for o in ok), "amber", "amber", "-"], "text", 8)
-    good = where(equal(t.cell("ok"), "yes"), word("check_ok"), word("check_look"))
-    warn = where(figure > 0, word("check_amber"), word("check_ok"))
-    t.each("result", [*(good for _ in rows), warn, warn, where(figure > 0, word("check_look"), word("check_all_ok"))], "status", 24)
+    near = both(figure < 1 / MEGA, 0 - figure < 1 / MEGA)
+    passed = if_error(where(near, "yes", "no"), "no")
+    t.each("ok", [*(passed for _ in rows), where(figure > 0, "note", "yes"), where(figure > 0, "note", "yes")], "text", 8)
+    look = where(equal(t.cell("ok"), "yes"), word("check_ok"), where(equal(t.cell("ok"), "note"), word("check_amber"), word("check_look")))
+    t.formula("result", look, "status", 24)
+    m = TableSpec("MasterCheck", title="table.master")
+    m.fixed("check", [texts("check.master")], "wrap", 60)
+    m.formula("figure", count_if(col("Checks", "ok"), "no"), "check", 14)
+    m.formula("result", where(m.cell("figure") > 0, word("check_look"), word("check_all_ok")), "status", 24)
+    s.table(m, column=0)
     s.table(t)
     return s
-
-
-def t_codes(codes: list[str]) -> list[str]:
-    """Codes of all rows, the three closing ones included."""
-    return [*codes, "stale", "unverified", "master"]
 
 
 def _check_key(code: str) -> str:

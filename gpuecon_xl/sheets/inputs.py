@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from gpuecon_xl.catalog import Catalog
+from gpuecon_xl.lang import Texts
 from gpuecon_xl.schema import TABLES, Field, Table
 from gpuecon_xl.sheets.model import SPARE_ROWS, Column, SheetSpec, TableSpec
 
 _FMT = {"count": "whole", "number": "auto", "date": "date"}
 
 
-def input_table(catalog: Catalog, name: str) -> TableSpec:
+def input_table(catalog: Catalog, name: str, texts: Texts) -> TableSpec:
     """A table of the catalogue as an input table, with its blank rows."""
     table = TABLES[name]
     rows = [shown_row(table, row) for row in catalog.rows(name)]
@@ -23,7 +24,10 @@ def input_table(catalog: Catalog, name: str) -> TableSpec:
         for f in table.fields
         if f.in_book
     ]
-    return TableSpec(table.book_name, columns, rows, title=f"table.{name}", catalog_table=name, spare=spare)
+    spec = TableSpec(table.book_name, columns, rows, title=f"table.{name}", catalog_table=name, spare=spare)
+    if name == "assumptions":
+        spec.fixed("meaning", [texts.get(f"assumption.{r['name']}") or "" for r in rows], "text", 70)
+    return spec
 
 
 def shown_row(table: Table, row: dict[str, Any]) -> dict[str, Any]:
@@ -40,31 +44,31 @@ def _shown(f: Field, value: Any, row: dict[str, Any]) -> Any:
     return value
 
 
-def sheet(key: str, catalog: Catalog, names: Iterable[str], freeze: int = 1) -> SheetSpec:
+def sheet(key: str, catalog: Catalog, texts: Texts, names: Iterable[str], freeze: int = 1) -> SheetSpec:
     """An input sheet: its tables side by side, so that each can grow downwards."""
     spec = SheetSpec(key, True, freeze_columns=freeze, tab="input")
     column = 0
     for name in names:
-        table = input_table(catalog, name)
+        table = input_table(catalog, name, texts)
         spec.table(table, row=SheetSpec.FIRST_ROW, column=column)
         column += len(table.columns) + 1
     return spec
 
 
-def input_sheets(catalog: Catalog) -> list[SheetSpec]:
+def input_sheets(catalog: Catalog, texts: Texts) -> list[SheetSpec]:
     """All input sheets in order."""
     return [
-        sheet("assumptions", catalog, ("assumptions",)),
-        sheet("prices", catalog, ("prices",)),
-        sheet("cards", catalog, ("gpus",)),
-        sheet("models", catalog, ("models",)),
-        sheet("constants", catalog, ("precisions", "links", "engines", "efficiency"), freeze=0),
-        sheet("market", catalog, ("cloud_rates", "api_prices", "open_weight"), freeze=0),
-        sheet("workloads", catalog, ("workloads",)),
-        sheet("builds", catalog, ("builds",)),
+        sheet("assumptions", catalog, texts, ("assumptions",)),
+        sheet("prices", catalog, texts, ("prices",)),
+        sheet("cards", catalog, texts, ("gpus",)),
+        sheet("models", catalog, texts, ("models",)),
+        sheet("constants", catalog, texts, ("precisions", "links", "engines", "efficiency"), freeze=0),
+        sheet("market", catalog, texts, ("cloud_rates", "api_prices", "open_weight"), freeze=0),
+        sheet("workloads", catalog, texts, ("workloads",)),
+        sheet("builds", catalog, texts, ("builds",)),
     ]
 
 
-def benchmarks_sheet(catalog: Catalog) -> SheetSpec:
+def benchmarks_sheet(catalog: Catalog, texts: Texts) -> SheetSpec:
     """Published measurements."""
-    return sheet("benchmarks", catalog, ("benchmarks",))
+    return sheet("benchmarks", catalog, texts, ("benchmarks",))

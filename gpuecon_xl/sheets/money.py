@@ -24,6 +24,7 @@ from gpuecon_xl.ops import (
 from gpuecon_xl.sheets.candidates import BUILD_SLOTS
 from gpuecon_xl.sheets.model import SPARE_ROWS, Chart, SheetSpec, TableSpec
 from gpuecon_xl.sheets.throughput import LONG, SPEED_BATCHES, SPEED_CARDS, SPEED_MODELS
+from gpuecon_xl.units import GIGA, MEGA, MONTHS_YEAR
 
 
 def sourced_price(row: Expr) -> Expr:
@@ -140,12 +141,12 @@ def cost_table(count: int) -> TableSpec:
     t.given["horizon_h"] = t.expression("horizon_h")
     t.quantity("tokens_served_m", "whole", 12)
     runs = t.cell("output_tok_s") > 0
-    t.formula("cost_eur_mtok", where(runs, t.expression("cost_eur_mtok", tokens_served_m=maximum(t.cell("tokens_served_m"), 1 / 1_000_000)), words("no")), "rate", 12, "EUR/1e6 output tokens")
+    t.formula("cost_eur_mtok", where(runs, t.expression("cost_eur_mtok", tokens_served_m=maximum(t.cell("tokens_served_m"), 1 / MEGA)), words("no")), "rate", 12, "EUR/1e6 output tokens")
     for end in ("low", "high"):
-        factor = t.cell("output_tok_s") / maximum(index(col("Speed", f"output_tok_s_{end}"), n), 1 / 1_000_000)
+        factor = t.cell("output_tok_s") / maximum(index(col("Speed", f"output_tok_s_{end}"), n), 1 / MEGA)
         factor = where(t.cell("tok_s_measured") > 0, 1, factor)
         t.formula(f"cost_{'high' if end == 'low' else 'low'}_eur_mtok", where(runs, t.cell("cost_eur_mtok") * factor, words("no")), "rate", 12, "EUR/1e6 output tokens")
-    t.formula("running_cost_mtok", where(runs, t.expression("running_cost_mtok", output_tok_s=maximum(t.cell("output_tok_s"), 1 / 1_000_000)), words("no")), "rate", 12, "EUR/1e6 output tokens")
+    t.formula("running_cost_mtok", where(runs, t.expression("running_cost_mtok", output_tok_s=maximum(t.cell("output_tok_s"), 1 / MEGA)), words("no")), "rate", 12, "EUR/1e6 output tokens")
     return t
 
 
@@ -256,7 +257,7 @@ def own_vs_api_sheet(catalog: Catalog) -> SheetSpec:
     m.formula("payback_card", m.expression("payback_months", outlay=m.cell("price"), rate_hour=name("yield_rent_hour"), electricity_month=0), "one", 12, "month")
     server = m.cell("price") * name("card_to_server")
     m.formula("payback_server", m.expression("payback_months", outlay=server, rate_hour=name("yield_rent_hour"), electricity_month=0), "one", 12, "month")
-    power = m.expression("electricity_month", hours_month=m.expression("horizon_h", horizon_years=1) / 12)
+    power = m.expression("electricity_month", hours_month=m.expression("horizon_h", horizon_years=1) / MONTHS_YEAR)
     m.formula("payback_power", m.expression("payback_months", outlay=server, rate_hour=name("yield_rent_hour"), electricity_month=power), "one", 12, "month")
     s.table(m)
     t = TableSpec("OpenOwn", guard="model", title="table.open_own", note="note.open_own")
@@ -285,7 +286,7 @@ def own_vs_api_sheet(catalog: Catalog) -> SheetSpec:
     t.quantity("yield_tok_s", "whole", 10)
     t.quantity("token_yield_g_month", "small", 11, tok_s=t.cell("yield_tok_s"), utilization=name("yield_utilization"))
     t.given["own_cost_month"] = index(col("OwnMonth", "own_cost_month"), 1) * t.cell("cards_needed")
-    t.quantity("own_cost_month_mtok", "rate", 11, token_yield_g_month=maximum(t.cell("token_yield_g_month"), 1 / 1_000_000_000))
+    t.quantity("own_cost_month_mtok", "rate", 11, token_yield_g_month=maximum(t.cell("token_yield_g_month"), 1 / GIGA))
     t.quantity("blended_price_mtok", "rate", 11)
     t.quantity("verdict", "pct", 9, own_mtok=t.cell("own_cost_month_mtok"), api_mtok=t.cell("blended_price_mtok"))
     t.formula("own_stated_usd_mtok", t.joined("own_stated_usd_mtok"), "rate", 10, "USD/1e6 tokens")
@@ -402,7 +403,7 @@ def sensitivity_sheet() -> SheetSpec:
     d.formula("at_low", index(col("Scenarios", "cost_eur_mtok"), first), "rate", 12, "EUR/1e6 output tokens")
     d.formula("at_high", index(col("Scenarios", "cost_eur_mtok"), first + 1), "rate", 12, "EUR/1e6 output tokens")
     d.formula("swing", maximum(maximum(d.cell("at_low"), d.cell("at_high")), base) - minimum(minimum(d.cell("at_low"), d.cell("at_high")), base), "rate", 12, "EUR/1e6 output tokens")
-    d.formula("order_key", d.cell("swing") - d.cell("n") / 1_000_000_000, "rate", 12)
+    d.formula("order_key", d.cell("swing") - d.cell("n") / GIGA, "rate", 12)
     o = TableSpec("TornadoSorted", title="table.tornado_sorted", note="note.tornado")
     o.fixed("n", [float(i + 1) for i in range(len(DRIVERS))], "whole", 5)
     o.formula("row", match(large(col("Tornado", "order_key"), o.cell("n")), col("Tornado", "order_key")), "whole", 6)
