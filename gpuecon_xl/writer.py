@@ -127,10 +127,12 @@ class _Writer:
         look: dict[str, Any] = {"font_name": "Calibri", "font_size": 10, "num_format": _NUMBER.get(key, "General"), "valign": "vcenter"}
         if kind in ("input", "formula", "fixed"):
             look |= {"bottom": 4, "bottom_color": _LINE, "align": "left" if key in _LEFT else "right"}
+            if key in _LEFT:
+                look |= {"indent": 1}
+            if key == "wrap":
+                look |= {"text_wrap": True, "valign": "top"}
         if kind == "input":
             look |= {"font_color": _BLUE, "bg_color": _PALE, "locked": False}
-        if key == "wrap":
-            look |= {"text_wrap": True, "valign": "top"}
         if key in ("fit", "status"):
             look |= {"align": "center"}
         if key in ("strong",):
@@ -170,7 +172,7 @@ class _Writer:
         ws.write_string(1, 0, self.texts(f"purpose.{spec.key}"), self.fmt("purpose", "head", italic=True, font_color=_GREY))
         ws.write_string(2, 0, self.texts("sheet.checks") + ":", self.fmt("check_label", "head", bold=True, font_color=_GREY))
         self._formula(ws, 2, 1, books.MASTER, self.cells.evaluate(books.MASTER), self.fmt("status_free", "head", bold=True, font_color=_NAVY))
-        widths: dict[int, int] = {0: 12}
+        widths: dict[int, int] = {0: 9}
         for block in spec.blocks:
             if block.kind == "text":
                 ws.write_string(block.row, block.column, self.texts(block.content), self.fmt("line", "head", font_size=11))
@@ -179,7 +181,7 @@ class _Writer:
                 for i, c in enumerate(block.content.columns):
                     widths[block.column + i] = max(widths.get(block.column + i, 0), c.width)
             else:
-                self._chart(ws, block.content, block.row, block.column)
+                self._chart(ws, block.content, block.row)
         for column, width in widths.items():
             ws.set_column(column, column, width)
         self._page(ws, spec, title)
@@ -195,8 +197,12 @@ class _Writer:
             ws.freeze_panes(3, 0)
         if spec.landscape:
             ws.set_landscape()
-        ws.set_paper(9)
+        shown = spec.print_columns or None
+        wide = max((sum(c.width for c in b.content.columns[:shown]) for b in spec.blocks if b.kind == "table"), default=0)
+        ws.set_paper(8 if wide > 220 else 9)  # A3 for wide sheets, A4 for others
         ws.fit_to_pages(1, 0)
+        if spec.print_columns:  # the workings to the right are for the screen
+            ws.print_area(0, 0, spec.next_row() - 1, spec.print_columns - 1)
         ws.set_margins(0.4, 0.4, 0.7, 0.7)
         ws.set_header(f"&L&\"Calibri,Bold\"&12{title}&R&9gpuecon_xl {__version__}")
         ws.set_footer("&L&9&F&C&9&A&R&9&P / &N")
@@ -214,8 +220,9 @@ class _Writer:
         else:
             ws.write_string(row, first, parts[1], parts[0])
         ws.set_row(row, 20)
-        ws.set_row(label_row, 42)
-        ws.set_row(unit_row, 26)
+        ws.set_row(label_row, 36)
+        ws.set_row(unit_row, 24)
+        self._heights(ws, t, header + 1)
         label_fmt = self.fmt("label", "head", bold=True, text_wrap=True, valign="bottom", bg_color="#DCE6F1", align="center")
         unit_fmt = self.fmt("unit", "head", italic=True, text_wrap=True, font_color=_GREY, bg_color="#DCE6F1", align="center", font_size=8)
         head_fmt = self.fmt("header", "head", font_size=8, font_color="#FFFFFF", bg_color=_NAVY, align="center")
@@ -239,6 +246,18 @@ class _Writer:
                 if count:
                     self._validation(ws, t, c, header + 1, header + count, column)
             self._marks(ws, c, header + 1, header + count, column)
+        if t.columns[-1].fmt in _LEFT:  # a long text is cut at the table's edge instead of running on
+            for r in range(count):
+                ws.write_string(header + 1 + r, first + len(t.columns), " ", self.fmt("edge", "head"))
+
+    def _heights(self, ws: Any, t: TableSpec, first: int) -> None:
+        """Rows as high as their longest wrapped text; one line where nothing wraps."""
+        wrapped = [c for c in t.columns if c.fmt == "wrap"]
+        for r, row in enumerate(t.rows):
+            lines = 1
+            for c in wrapped:
+                lines = max(lines, -(-len(str(row.get(c.name) or "")) // max(c.width - 3, 1)))
+            ws.set_row(first + r, 15 if lines == 1 else 13.5 * lines + 3)
 
     def _cells(self, ws: Any, t: TableSpec, c: Column, first_row: int, column: int, values: list[Any]) -> None:
         fmt = self.fmt(c.fmt, c.kind)
@@ -246,7 +265,7 @@ class _Writer:
             if isinstance(c.formula, list):
                 for r, e in enumerate(c.formula):
                     if e is not None:
-                        self._formula(ws, first_row + r, column, e, values[r], fmt)
+                        self._formula(ws, first_row + r, column, e, values[r], self.fmt(c.fmts[r], c.kind) if c.fmts else fmt)
                 return
             assert c.formula is not None
             text = self.text_of(c.formula)
@@ -328,7 +347,7 @@ class _Writer:
 
     # ---- charts ----
 
-    def _chart(self, ws: Any, spec: Chart, row: int, column: int) -> None:
+    def _chart(self, ws: Any, spec: Chart, row: int) -> None:
         sheet, t, header, first = self.places[spec.table]
         name = books.title(self.texts, sheet)
         low, high = spec.rows if spec.rows is not None else (0, len(t.rows) - 1)
@@ -356,12 +375,12 @@ class _Writer:
         y: dict[str, Any] = {"name": self.texts(spec.y_title), **number, "major_gridlines": grid}
         if spec.categories == "use":
             x["num_format"] = "0%"
-        if spec.kind in ("bar", "tornado"):
-            x["reverse"] = True
-            if spec.kind == "tornado":
-                x["label_position"] = "low"
-        chart.set_x_axis(x)
-        chart.set_y_axis(y)
+        if spec.kind in ("bar", "tornado"):  # categories stand on the vertical axis, the first on top
+            chart.set_y_axis({**x, "reverse": True, "label_position": "low"})
+            chart.set_x_axis({**y, "label_position": "high"})
+        else:
+            chart.set_x_axis(x)
+            chart.set_y_axis(y)
         chart.set_title({"name": self.texts(spec.title), "name_font": {"size": 12, "bold": True, "color": _NAVY}, "overlay": False})
         if len(spec.series) > 1:
             chart.set_legend({"position": "bottom", "font": {"size": 9}})
@@ -369,7 +388,7 @@ class _Writer:
             chart.set_legend({"none": True})
         chart.set_size({"width": spec.width, "height": spec.height})
         chart.set_chartarea({"border": {"color": "#D9D9D9"}})
-        ws.insert_chart(row, column, chart, {"object_position": 2, "description": self.texts(spec.title)})
+        ws.insert_chart(row, 0, chart, {"object_position": 3, "x_offset": 8 + spec.side * 780, "y_offset": 4, "description": self.texts(spec.title)})
         self.counts["charts"] += 1
 
 

@@ -10,9 +10,13 @@ from gpuecon_xl.quantity import Num, quantity
 from gpuecon_xl.units import BYTES_16_BIT, GIGA, MEGA, PAIR
 
 
-@quantity("card", "weights_gb / (room_gb - batch · kv_gb_one_card / gpus), or gpus when the cache alone is too large")
-def tp_needed(weights_gb: Num, engine_memory_gb: Num, engine_overhead_gb: Num, batch: Num, kv_gb_one_card: Num, gpus: Num) -> Num:
+@quantity("card", "weights_gb / max(room - batch / gpus · kv_gb_one_card, weights_gb / gpus)")
+def tp_needed(
+    weights_gb: Num, engine_memory_gb: Num, engine_overhead_gb: Num, batch: Num, kv_gb_one_card: Num, gpus: Num
+) -> Num:
     """Cards that must share the weights so that the cache of the batch fits beside them; may be fractional.
+
+    room = engine_memory_gb - engine_overhead_gb. All cards share them when the cache alone takes too much.
 
     Parameters
     ----------
@@ -20,8 +24,8 @@ def tp_needed(weights_gb: Num, engine_memory_gb: Num, engine_overhead_gb: Num, b
 
     Source: weights + batch · tp / gpus · cache <= tp · room, solved for tp.
     """
-    room = engine_memory_gb - engine_overhead_gb - batch / gpus * kv_gb_one_card
-    return where(room > 0, weights_gb / where(room > 0, room, 1), gpus)
+    left = engine_memory_gb - engine_overhead_gb - batch / gpus * kv_gb_one_card
+    return weights_gb / maximum(left, weights_gb / gpus)
 
 
 @quantity("card", "min(2^⌈log2(max(tp_needed, 1))⌉, 2^⌊log2(gpus)⌋)")

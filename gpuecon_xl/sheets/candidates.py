@@ -22,12 +22,13 @@ from gpuecon_xl.ops import (
 )
 from gpuecon_xl.sheets.fit import WORKLOAD_SLOTS
 from gpuecon_xl.sheets.model import Chart, SheetSpec, TableSpec
-from gpuecon_xl.sheets.throughput import LONG
+from gpuecon_xl.sheets.throughput import LONG, runs_alone
 
 BUILD_SLOTS = 40
 
 # Limits in the order in which they are named when several are broken; codes are words of the workbook's language.
-LIMITS = ("memory", "speed", "ecc", "consumer", "datacenter", "rack", "power", "cards", "budget", "stock")
+LIMITS_SERVICE = ("memory", "speed", "ecc", "consumer", "datacenter")
+LIMITS_ROOM = ("rack", "power", "cards", "budget", "stock")
 
 
 def candidates_table() -> TableSpec:
@@ -53,8 +54,8 @@ def candidates_table() -> TableSpec:
     t.formula("pp", maximum(t.joined("pp_wanted"), 1), "whole", 5, "card")
     many = index(col("Fleet", "overhead_dense_gb"), b), index(col("Fleet", "overhead_moe_gb"), b)
     room = where(t.joined("experts") > 0, many[1], many[0])
-    smallest = t.expression("tp_smallest", tp_needed=t.expression("tp_needed", engine_overhead_gb=room))
-    t.formula("tp", where(t.joined("tp_wanted") > 0, t.joined("tp_wanted"), smallest), "whole", 5, "card")
+    t.quantity("tp_needed", "one", LONG, engine_overhead_gb=room)
+    t.formula("tp", where(t.joined("tp_wanted") > 0, t.joined("tp_wanted"), t.expression("tp_smallest")), "whole", 5, "card")
     t.given["link_row"] = index(col("Fleet", "link_row"), b)
     t.quantity("replicas", "whole", LONG)
     t.quantity("kv_width", "whole", LONG)
@@ -62,25 +63,29 @@ def candidates_table() -> TableSpec:
     for q, fmt in (("engine_overhead_gb", "one"), ("kv_budget_gb", "one"), ("batch_max", "whole"), ("admitted", "one"), ("headroom", "pct"),
                    ("fit_class", "text"), ("sequences_replica", "one"), ("micro_batch", "one")):  # fmt: skip
         t.quantity(q, fmt, LONG)
-    for q, fmt in (("weights_read_gb", "one"), ("decode_weights_s", "seconds"), ("decode_kv_s", "seconds"), ("decode_compute_s", "seconds"),
-                   ("collective_s_token", "seconds"), ("decode_collective_s", "seconds"), ("decode_step_s", "seconds"),
-                   ("decode_tok_s_user", "one"), ("prefill_s_token", "seconds"), ("interleave_s", "seconds"), ("output_tok_s", "whole")):  # fmt: skip
+    for q, fmt in (("weights_read_gb", "one"), ("kv_read_gb_sequence", "small"), ("decode_weights_s", "seconds"), ("decode_kv_s", "seconds"), ("decode_compute_s", "seconds"),
+                   ("collective_s_token", "seconds"), ("decode_collective_s", "seconds"), ("roofline_step_s", "seconds"), ("decode_step_s", "seconds"), ("prefill_s_token", "seconds"), ("interleave_s", "seconds"), ("output_tok_s", "whole")):  # fmt: skip
         t.quantity(q, fmt, LONG)
+    runs_alone(t)
     t.quantity("output_tok_s_low", "whole", LONG)
     t.quantity("output_tok_s_high", "whole", LONG)
     cost = t.expression("cost_eur_mtok", tokens_served_m=t.expression("tokens_served_m"))
     t.formula("cost_eur_mtok", where(t.cell("output_tok_s") > 0, cost, ""), "rate", LONG, "EUR/1e6 output tokens")
-    t.formula("limit", limit_broken(t), "text", 11)
+    conditions = broken(t)
+    t.formula("limit_service", first_of(conditions, LIMITS_SERVICE, Expr("text", "none")), "text", 11)
+    rest = first_of(conditions, LIMITS_ROOM, Expr("text", "none"))
+    t.formula("limit", where(equal(t.cell("limit_service"), "none"), rest, t.cell("limit_service")), "text", 11)
     rank_cost = if_error(where(equal(t.cell("limit"), "none"), rounded(t.cell("cost_eur_mtok")), ""), "")
     t.formula("rank_cost", rank_cost, "rate", LONG, "EUR/1e6 output tokens")
     rank = rank_in_group(col("Candidates", "w"), col("Candidates", "rank_cost"), col("Candidates", "b"), w, t.cell("rank_cost"), b)
     t.formula("rank", where(equal(t.cell("rank_cost"), ""), "", rank), "whole", 6)
     t.formula("place", where(equal(t.cell("rank"), ""), "", join(w, "/", t.cell("rank"))), "text", 8)
-    return t
+    return t.lead("workload", "build", "tp", "replicas", "fit_class", "batch_max", "decode_tok_s_user", "output_tok_s", "output_tok_s_low",
+                  "output_tok_s_high", "cost_eur_mtok", "limit", "rank")  # fmt: skip
 
 
-def limit_broken(t: TableSpec) -> Expr:
-    """Code of the first limit that a candidate breaks, "none" when it keeps them all."""
+def broken(t: TableSpec) -> dict[str, Expr]:
+    """For each limit, the condition that a candidate breaks it."""
 
     def needs(flag: str, has: Expr) -> Expr:
         return both(equal(t.joined(flag), "yes"), has)
@@ -88,7 +93,7 @@ def limit_broken(t: TableSpec) -> Expr:
     def above(limit: str, value: Expr) -> Expr:
         return both(t.joined(limit) > 0, value > t.joined(limit))
 
-    broken = {
+    return {
         "memory": equal(t.cell("fit_class"), "no"),
         "speed": t.cell("decode_tok_s_user") < t.joined("min_tok_s_user"),
         "ecc": needs("need_ecc", equal(t.joined("ecc"), "no")),
@@ -100,15 +105,19 @@ def limit_broken(t: TableSpec) -> Expr:
         "budget": above("max_budget_eur", t.joined("outlay_eur")),
         "stock": needs("need_stock", equal(t.joined("stocked"), "no")),
     }
-    out: Expr = Expr("text", "none")
-    for code in reversed(LIMITS):
-        out = where(broken[code], code, out)
+
+
+def first_of(conditions: dict[str, Expr], codes: tuple[str, ...], otherwise: Expr) -> Expr:
+    """Code of the first condition that holds."""
+    out = otherwise
+    for code in reversed(codes):
+        out = where(conditions[code], code, out)
     return out
 
 
 def candidates_sheet() -> SheetSpec:
     """The workings behind the Matrix."""
-    s = SheetSpec("candidates", False, freeze_columns=5)
+    s = SheetSpec("candidates", False, freeze_columns=2, print_columns=13)
     s.table(candidates_table())
     return s
 
@@ -155,14 +164,15 @@ def matrix_table() -> TableSpec:
     )
     same = where(equal(t.cell("stated_pick"), t.cell("recommended")), words("same_pick"), if_error(differs, words("not_computed")))
     t.formula("difference", where(t.cell("stated_row") > 0, same, ""), "text", 44)
-    t.formula("stated_reason", where(equal(t.joined("stated_reason"), ""), "", t.joined("stated_reason")), "text", 60)
-    return t
+    t.formula("stated_reason", where(equal(t.joined("stated_reason"), ""), "", t.joined("stated_reason")), "text", 40)
+    return t.lead("workload", "buyer", "model", "precision", "batch", "recommended", "cost_eur_mtok", "output_tok_s", "decode_tok_s_user", "fit",
+                  "reason", "runner_up", "runner_up_more", "stated_pick", "difference", "stated_reason")  # fmt: skip
 
 
 def matrix_sheet() -> SheetSpec:
     """The recommendation for each workload."""
-    s = SheetSpec("matrix", False, freeze_columns=2, tab="result")
+    s = SheetSpec("matrix", False, freeze_columns=1, tab="result", print_columns=16)
     s.table(matrix_table())
     s.chart(Chart("bar", "Matrix", "workload", [("cost_eur_mtok", "label.cost_eur_mtok")], "chart.matrix", "axis.workload", "axis.eur_mtok",
-                  rows=(0, 13), height=440))  # fmt: skip
+                  rows=(0, 13), height=440, y_format="0.00"))  # fmt: skip
     return s

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from gpuecon_xl.ops import Expr, col, equal, index, look_up, match, minimum, name, where, words
+from gpuecon_xl.ops import Expr, col, either, equal, index, look_up, match, minimum, name, where, words
 from gpuecon_xl.sheets.model import SheetSpec, TableSpec
 from gpuecon_xl.sheets.throughput import LONG, kv_name
+from gpuecon_xl.units import BYTES_16_BIT
 
 WORKLOAD_SLOTS = 16
 FIT_CARDS = ("B300", "RTX PRO 6000 Blackwell Server", "H200 SXM", "RTX PRO 6000 Blackwell Max-Q", "H100 SXM", "MI355X", "MI300X", "B200",
@@ -23,7 +24,7 @@ def need_table() -> TableSpec:
     t.joins[:] = [("Models", t.cell("model_row")), ("Precisions", t.cell("precision_row")), ("Workloads", t.cell("n"))]
     kv = kv_name(index(col("Workloads", "kv"), t.cell("n")))
     t.formula("bytes_kv", index(col("Precisions", "bytes_kv"), match(kv, col("Precisions", "precision"))), "one", LONG, "byte")
-    for q in ("embed_params_b", "expert_params_b", "nonexpert_params_b"):
+    for q in ("embed_params_b", "expert_params_b", "nonexpert_params_b", "bytes_nonexpert"):
         t.quantity(q, "one", LONG)
     for q in ("expert_weights_gb", "nonexpert_weights_gb", "embed_weights_gb", "weights_gb"):
         t.quantity(q, "one", LONG)
@@ -34,17 +35,22 @@ def need_table() -> TableSpec:
     t.quantity("prompt_tokens", "whole", LONG)
     engine = match(name("engine"), col("Engines", "engine"))
     alloc = index(col("Engines", "window_alloc_full"), engine)
-    t.quantity("kv_bytes_token", "whole", LONG, tp=1)
-    t.quantity("kv_gb_sequence", "small", LONG, as_="kv_gb_one_card", tp=1, window_alloc_full=alloc)
+    t.quantity("kv_width", "whole", LONG, as_="kv_width_one_card", tp=1)
+    t.quantity("window_kv_width", "whole", LONG, as_="window_kv_width_one_card", tp=1)
+    one = {"kv_width": t.cell("kv_width_one_card"), "window_kv_width": t.cell("window_kv_width_one_card")}
+    t.quantity("kv_bytes_token", "whole", LONG, **one)
+    t.quantity("kv_gb_sequence", "small", LONG, as_="kv_gb_one_card", tp=1, window_alloc_full=alloc, **one)
     t.quantity("decode_gflop_token", "one", LONG)
     t.quantity("attention_gflop_token", "small", LONG)
     t.quantity("prefill_gflop_token", "one", LONG)
     t.quantity("prefill_attention_gflop_token", "small", LONG)
-    four_bit = t.joined("bytes_weight") < 1
-    rule = where(four_bit, name("gb_per_b_4_bit"), name("gb_per_b_16_bit"))
-    t.quantity("vram_rule_gb", "one", LONG, gb_per_b_params=rule)
+    four_bit = either(equal(t.joined("kernel"), "w4"), equal(t.joined("kernel"), "fp4"))
+    sixteen_bit = equal(t.joined("bytes_weight"), BYTES_16_BIT)
+    by_rule = where(four_bit, t.expression("vram_rule_gb", gb_per_b_params=name("gb_per_b_4_bit")), "")
+    by_rule = where(sixteen_bit, t.expression("vram_rule_gb", gb_per_b_params=name("gb_per_b_16_bit")), by_rule)
+    t.formula("vram_rule_gb", by_rule, "one", LONG, "GB")
     t.formula("need_exact_gb", t.cell("weights_gb") + t.joined("batch") * t.cell("kv_gb_one_card"), "one", LONG, "GB")
-    return t
+    return t.lead("workload", "weights_gb", "kv_gb_one_card", "need_exact_gb", "vram_rule_gb", "context_tokens", "kv_bytes_token")
 
 
 def fit_cards() -> TableSpec:
@@ -76,7 +82,7 @@ def fit_matrix(models: list[str]) -> TableSpec:
 
 def fit_sheet(models: list[str]) -> SheetSpec:
     """Fit of weights and of workloads."""
-    s = SheetSpec("fit", False, freeze_columns=1)
+    s = SheetSpec("fit", False, freeze_columns=1, print_columns=18)
     s.table(fit_matrix(models))
     s.table(need_table())
     s.table(fit_cards())

@@ -51,12 +51,13 @@ def cover_sheet(catalog: Catalog, texts: Texts) -> SheetSpec:
     ]  # fmt: skip
     t = TableSpec("KeyFigures", title="table.key_figures")
     t.fixed("figure", [texts(k) for k, _, _, _ in figures], "text", 52)
-    t.each("value", [e for _, e, _, _ in figures], "key", 30)
-    t.fixed("unit", [u for _, _, u, _ in figures], "text", 22)
+    by_unit = {"EUR": "money", "token/s": "whole", "EUR/1e6 output tokens": "rate", "1": "pct", "workload": "whole", "row": "whole"}
+    t.each("value", [e for _, e, _, _ in figures], "key", 30, fmts=[by_unit.get(u, "key") for _, _, u, _ in figures])
+    t.fixed("unit", ["" if u == "1" else u for _, _, u, _ in figures], "text", 22)
     t.fixed("sheet", [texts(f"sheet.{w}") for _, _, _, w in figures], "text", 18)
     s.table(t)
     s.chart(Chart("bar", "Matrix", "workload", [("cost_eur_mtok", "label.cost_eur_mtok")], "chart.matrix", "axis.workload", "axis.eur_mtok",
-                  rows=(0, 13), height=420, width=860))  # fmt: skip
+                  rows=(0, 13), height=420, width=860, y_format="0.00"))  # fmt: skip
     guide = [k for k in SHEET_ORDER if k != "cover"]
     g = TableSpec("Guide", title="table.guide")
     g.fixed("sheet", [texts(f"sheet.{k}") for k in guide], "link", 52)

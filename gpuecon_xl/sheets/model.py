@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpuecon_xl import graph
-from gpuecon_xl.ops import Expr, col, either, equal, index, lift, name, this, where
+from gpuecon_xl.ops import Expr, col, equal, index, lift, name, this, where
 from gpuecon_xl.quantity import REGISTRY
 from gpuecon_xl.schema import Field
 
@@ -34,6 +34,7 @@ class Column:
     formula: Expr | list[Expr | None] | None = None
     label: str = ""  # key of the label's text; the column's own name when empty
     heading: Expr | None = None  # a live label instead
+    fmts: tuple[str, ...] = ()  # a format of its own for each row
 
 
 @dataclass
@@ -99,9 +100,11 @@ class TableSpec:
         self.columns.append(Column(column, "formula", fmt, width, unit, formula=e, label=label, heading=heading))
         return self
 
-    def each(self, column: str, expressions: Sequence[Any], fmt: str = "general", width: int = 12, unit: str = "") -> TableSpec:
+    def each(
+        self, column: str, expressions: Sequence[Any], fmt: str = "general", width: int = 12, unit: str = "", fmts: Sequence[str] = ()
+    ) -> TableSpec:
         """Add a column with a formula of its own in each row (None leaves the cell empty)."""
-        self.columns.append(Column(column, "formula", fmt, width, unit, formula=[None if e is None else lift(e) for e in expressions]))
+        self.columns.append(Column(column, "formula", fmt, width, unit, formula=[None if e is None else lift(e) for e in expressions], fmts=tuple(fmts)))
         return self
 
     def quantity(self, quantity: str, fmt: str = "", width: int = 12, as_: str = "", **given: Any) -> TableSpec:
@@ -138,12 +141,13 @@ class TableSpec:
                 return index(col(table, column), row)
         raise KeyError(f"{self.name} joins no table with {column}")
 
-    def guard_either_blank(self, *expressions: Expr) -> Expr:
-        """Condition that one of the cells is blank."""
-        condition = equal(expressions[0], "")
-        for e in expressions[1:]:
-            condition = either(condition, equal(e, ""))
-        return condition
+    def lead(self, *columns: str) -> TableSpec:
+        """Put these columns first, in this order; workings follow."""
+        front = {c: i for i, c in enumerate(columns)}
+        for c in columns:
+            self.column(c)
+        self.columns.sort(key=lambda c: front.get(c.name, len(front)))
+        return self
 
 
 def _format(unit: str) -> str:
@@ -185,7 +189,7 @@ class Chart:
     width: int = 760
     height: int = 380
     y_format: str = ""
-    log: bool = False
+    side: int = 0  # 0 at the left, 1 beside it
 
 
 @dataclass
@@ -207,6 +211,7 @@ class SheetSpec:
     blocks: list[Block] = field(default_factory=list)
     landscape: bool = True
     freeze_columns: int = 1
+    print_columns: int = 0  # columns of the print area, 0 for all
     tab: str = "calc"  # colour of the tab: input, calc, result, info
 
     FIRST_ROW = 4  # rows above: title, purpose, master check, blank
@@ -220,9 +225,12 @@ class SheetSpec:
         """Place a line of text."""
         self.blocks.append(Block("text", key, self.next_row() if row is None else row, column))
 
-    def chart(self, chart: Chart, row: int | None = None, column: int = 0) -> None:
-        """Place a chart below everything so far, or at a row and column."""
-        self.blocks.append(Block("chart", chart, self.next_row() if row is None else row, column))
+    def chart(self, *charts: Chart) -> None:
+        """Place a chart, or two side by side, below everything so far."""
+        row = self.next_row()
+        for side, c in enumerate(charts):
+            c.side = side
+            self.blocks.append(Block("chart", c, row))
 
     def next_row(self) -> int:
         """First free row."""

@@ -47,7 +47,8 @@ def tco_cards_table(count: int) -> TableSpec:
     t.formula("tco_low_eur", end_of_range(t, "low"), "money", 12, "EUR")
     t.formula("tco_high_eur", end_of_range(t, "high"), "money", 12, "EUR")
     t.formula("electricity_share", t.cell("electricity_eur") / t.cell("tco_eur"), "pct", LONG, "1")
-    return t
+    return t.lead("gpu", "price_eur", "capex_eur", "electricity_eur", "maintenance_eur", "running_eur", "residual_eur", "tco_eur", "tco_low_eur",
+                  "tco_high_eur", "electricity_share", "tco_fixed_eur", "tco_per_use_eur")  # fmt: skip
 
 
 def end_of_range(t: TableSpec, end: str) -> Expr:
@@ -102,12 +103,13 @@ def fleet_table() -> TableSpec:
     t.formula("power_w", t.joined("tdp_w") * t.joined("gpus"), "whole", LONG, "W")
     t.formula("outlay_eur", t.cell("capex_eur") * t.joined("gpus"), "money", 12, "EUR")
     t.formula("build_tco_eur", t.cell("tco_eur") * t.joined("gpus"), "money", 12, "EUR")
-    return t
+    return t.lead("build", "price_eur", "chassis_eur_gpu", "capex_eur", "electricity_eur", "maintenance_eur", "running_eur", "residual_eur", "tco_eur",
+                  "outlay_eur", "build_tco_eur", "power_w")  # fmt: skip
 
 
 def tco_sheet(catalog: Catalog) -> SheetSpec:
     """Total cost of ownership, card by card and build by build."""
-    s = SheetSpec("tco", False, freeze_columns=2, tab="result")
+    s = SheetSpec("tco", False, freeze_columns=1, tab="result", print_columns=13)
     parts = [(c, f"label.{c}") for c in ("capex_eur", "electricity_eur", "maintenance_eur", "running_eur")]
     count = len(catalog.rows("prices"))
     s.chart(Chart("stacked", "TcoCards", "gpu", parts, "chart.tco", "axis.gpu", "axis.eur", rows=(0, min(count, 8) - 1), width=900))
@@ -147,18 +149,19 @@ def cost_table(count: int) -> TableSpec:
         factor = where(t.cell("tok_s_measured") > 0, 1, factor)
         t.formula(f"cost_{'high' if end == 'low' else 'low'}_eur_mtok", where(runs, t.cell("cost_eur_mtok") * factor, words("no")), "rate", 12, "EUR/1e6 output tokens")
     t.formula("running_cost_mtok", where(runs, t.expression("running_cost_mtok", output_tok_s=maximum(t.cell("output_tok_s"), 1 / MEGA)), words("no")), "rate", 12, "EUR/1e6 output tokens")
-    return t
+    return t.lead("gpu", "model", "precision", "batch", "gpus", "tok_s_measured", "output_tok_s", "price_eur", "tco_eur", "tokens_served_m",
+                  "cost_eur_mtok", "cost_low_eur_mtok", "cost_high_eur_mtok", "running_cost_mtok")  # fmt: skip
 
 
 def cost_sheet() -> SheetSpec:
     """Cost per million tokens, card by card."""
-    s = SheetSpec("cost", False, freeze_columns=4, tab="result")
+    s = SheetSpec("cost", False, freeze_columns=3, tab="result", print_columns=14)
     one_batch = len(SPEED_MODELS) * len(SPEED_CARDS)
-    s.chart(Chart("column", "Cost", "gpu", [("cost_eur_mtok", "label.cost_eur_mtok")], "chart.cost_8b", "axis.gpu", "axis.eur_mtok",
-                  rows=(one_batch, one_batch + len(SPEED_CARDS) - 1), y_format="0.00"))  # fmt: skip
-    s.chart(Chart("line", "CostCurve", "use", [("own_eur_mtok", "label.own_eur_mtok"), ("rent_eur_mtok", "label.rent_eur_mtok"),
-                  ("reserved_eur_mtok", "label.reserved_eur_mtok"), ("api_eur_mtok", "label.api_eur_mtok")], "chart.curve",
-                  "axis.use", "axis.eur_mtok", y_format="0.00"), row=SheetSpec.FIRST_ROW, column=6)  # fmt: skip
+    s.chart(
+        Chart("column", "Cost", "gpu", [("cost_eur_mtok", "label.cost_eur_mtok")], "chart.cost_8b", "axis.gpu", "axis.eur_mtok",
+              rows=(one_batch, one_batch + len(SPEED_CARDS) - 1), y_format="0.00"),
+        curve_chart(),
+    )  # fmt: skip
     s.table(cost_table(one_batch * len(SPEED_BATCHES)))
     return s
 
@@ -179,9 +182,10 @@ def perf_sheet() -> SheetSpec:
     s = SheetSpec("perf", False, freeze_columns=4, tab="result")
     one_batch = len(SPEED_MODELS) * len(SPEED_CARDS)
     at = one_batch, one_batch + len(SPEED_CARDS) - 1
-    s.chart(Chart("column", "PerfEuro", "gpu", [("tok_s_per_keur", "label.tok_s_per_keur")], "chart.per_keur", "axis.gpu", "axis.tok_s_keur", rows=at))
-    s.chart(Chart("column", "PerfEuro", "gpu", [("tok_s_per_w", "label.tok_s_per_w")], "chart.per_w", "axis.gpu", "axis.tok_s_w", rows=at, y_format="0.0"),
-            row=SheetSpec.FIRST_ROW, column=6)  # fmt: skip
+    s.chart(
+        Chart("column", "PerfEuro", "gpu", [("tok_s_per_keur", "label.tok_s_per_keur")], "chart.per_keur", "axis.gpu", "axis.tok_s_keur", rows=at),
+        Chart("column", "PerfEuro", "gpu", [("tok_s_per_w", "label.tok_s_per_w")], "chart.per_w", "axis.gpu", "axis.tok_s_w", rows=at, y_format="0.0"),
+    )
     s.table(t)
     return s
 
@@ -281,7 +285,8 @@ def own_vs_api_sheet(catalog: Catalog) -> SheetSpec:
     t.quantity("kv_width", "whole", 8, tp=1)
     t.quantity("kv_bytes_token", "whole", 10, window_kv_width=t.expression("window_kv_width", tp=1))
     t.quantity("yield_batch", "whole", 9)
-    t.quantity("peak_tflops", "whole", 9, kernel_used=t.expression("kernel_used"))
+    t.quantity("kernel_used", "text", 9)
+    t.quantity("peak_tflops", "whole", 9)
     t.quantity("breakeven_batch", "whole", 9, active_b=t.joined("active_b"))
     t.quantity("yield_tok_s", "whole", 10)
     t.quantity("token_yield_g_month", "small", 11, tok_s=t.cell("yield_tok_s"), utilization=name("yield_utilization"))
@@ -294,6 +299,12 @@ def own_vs_api_sheet(catalog: Catalog) -> SheetSpec:
     t.quantity("breakeven_tokens_g_month", "small", 12, api_mtok=t.cell("blended_price_mtok"))
     s.table(t)
     return s
+
+
+def curve_chart() -> Chart:
+    """Cost against use: owned, rented, reserved, API."""
+    lines = ("own_eur_mtok", "rent_eur_mtok", "reserved_eur_mtok", "api_eur_mtok")
+    return Chart("line", "CostCurve", "use", [(c, f"label.{c}") for c in lines], "chart.curve", "axis.use", "axis.eur_mtok", y_format="0.00")
 
 
 def breakeven_sheet() -> SheetSpec:
@@ -319,13 +330,14 @@ def breakeven_sheet() -> SheetSpec:
     v.quantity("breakeven_use", "pct", 10)
     v.quantity("breakeven_use_stated", "pct", 10)
     v.formula("answer", where(v.cell("breakeven_use") < 0, words("rent_wins"), where(name("utilization") >= v.cell("breakeven_use"), words("buy"), words("rent"))), "strong", 18)
-    s.chart(Chart("line", "CostCurve", "use", [("own_eur_mtok", "label.own_eur_mtok"), ("rent_eur_mtok", "label.rent_eur_mtok"),
-                  ("reserved_eur_mtok", "label.reserved_eur_mtok"), ("api_eur_mtok", "label.api_eur_mtok")], "chart.curve",
-                  "axis.use", "axis.eur_mtok", y_format="0.00", width=900))  # fmt: skip
+    s.chart(curve_chart())
     s.table(v)
     c = TableSpec("CostCurve", title="table.curve", note="note.curve")
     c.fixed("use", [i / 20 for i in range(2, 21)], "pct", 9, "1")
-    fleet, cand = reference_rows()
+    at_build, at_candidate = reference_rows()
+    c.formula("build_row", at_build, "whole", 8)
+    c.formula("candidate_row", at_candidate, "whole", 8)
+    fleet, cand = c.cell("build_row"), c.cell("candidate_row")
     tok_s = index(col("Candidates", "output_tok_s"), cand)
     gpus = index(col("Builds", "gpus"), fleet)
     c.formula("tco_eur", index(col("Fleet", "tco_fixed_eur"), fleet) + index(col("Fleet", "tco_per_use_eur"), fleet) * c.cell("use"), "money", 12, "EUR")
@@ -366,7 +378,10 @@ def sensitivity_sheet() -> SheetSpec:
     cases = [("base", "base"), *((d, end) for d in DRIVERS for end in ("low", "high"))]
     t.fixed("driver", [c[0] for c in cases], "text", 24)
     t.fixed("end", [c[1] for c in cases], "text", 8)
-    fleet, cand = reference_rows()
+    at_build, at_candidate = reference_rows()
+    t.formula("build_row", at_build, "whole", 8)
+    t.formula("candidate_row", at_candidate, "whole", 8)
+    fleet, cand = t.cell("build_row"), t.cell("candidate_row")
     price_row = index(col("Fleet", "price_row"), fleet)
     is_low = equal(t.cell("end"), "low")
 
@@ -380,7 +395,9 @@ def sensitivity_sheet() -> SheetSpec:
         cell = index(col("Prices", end), price_row)
         return where(equal(cell, ""), "", t.expression("price_eur", price=cell, currency=currency))
 
-    t.formula("price_eur", of_range("price", index(col("Fleet", "price_eur"), fleet), price("low"), price("high")), "money", 12, "EUR")
+    t.formula("price_low_eur", price("low"), "money", 12, "EUR")
+    t.formula("price_high_eur", price("high"), "money", 12, "EUR")
+    t.formula("price_eur", of_range("price", index(col("Fleet", "price_eur"), fleet), t.cell("price_low_eur"), t.cell("price_high_eur")), "money", 12, "EUR")
     tok_s = of_range("output_tok_s", *(index(col("Candidates", c), cand) for c in ("output_tok_s", "output_tok_s_low", "output_tok_s_high")))
     t.formula("output_tok_s", tok_s, "whole", 12, "token/s")
     for driver in DRIVERS[2:]:

@@ -45,15 +45,20 @@ def efficiency_row(t: TableSpec) -> None:
 
 def weights(t: TableSpec) -> None:
     """Memory of the weights, part by part."""
-    for q in ("expert_weights_gb", "nonexpert_weights_gb", "weights_gb", "head_weights_gb"):
+    for q in ("embed_params_b", "expert_params_b", "nonexpert_params_b", "bytes_nonexpert", "expert_weights_gb", "nonexpert_weights_gb",
+              "embed_weights_gb", "weights_gb", "head_weights_gb"):  # fmt: skip
         t.quantity(q, "one", LONG)
 
 
 def load(t: TableSpec) -> None:
     """Memory: what fits and what is admitted. Needs batch, input_tokens, output_tokens, gpus, tp and pp."""
     t.quantity("replicas", "whole", LONG)
-    t.quantity("kv_width", "whole", LONG)
+    for q in ("kv_width", "window_kv_width", "context_tokens", "window_tokens_kept"):
+        t.quantity(q, "whole", LONG)
+    t.quantity("state_gb_sequence", "small", LONG)
     t.quantity("kv_gb_sequence", "small", LONG)
+    t.quantity("capacity_gb", "one", LONG)
+    t.quantity("engine_memory_gb", "one", LONG)
     t.quantity("engine_overhead_gb", "one", LONG)
     t.quantity("kv_budget_gb", "one", LONG)
     t.quantity("sequences_max_replica", "whole", LONG)
@@ -63,23 +68,46 @@ def load(t: TableSpec) -> None:
     t.quantity("fit_class", "text", 8)
 
 
-def step(t: TableSpec) -> None:
-    """Time: the decode step, the prompts that ride along, the serving loop."""
-    t.quantity("sequences_replica", "one", LONG)
-    t.quantity("micro_batch", "one", LONG)
+def decode(t: TableSpec) -> None:
+    """Time of one decode step, part by part."""
+    t.quantity("context_mean", "whole", LONG)
     t.quantity("experts_touched", "pct", LONG)
     t.quantity("weights_read_gb", "one", LONG)
     t.quantity("kv_read_gb_sequence", "small", LONG)
     t.quantity("decode_weights_s", "seconds", LONG)
     t.quantity("decode_kv_s", "seconds", LONG)
+    t.quantity("decode_gflop_token", "one", LONG)
+    t.quantity("attention_gflop_token", "small", LONG)
     t.quantity("decode_compute_s", "seconds", LONG)
+    if not t.has("allreduce_alpha_us"):
+        t.quantity("allreduce_alpha_us", "one", LONG)
+        t.quantity("allreduce_bus_gb_s", "one", LONG)
+    t.quantity("collective_start_s", "seconds", LONG)
     t.quantity("collective_s_token", "seconds", LONG)
     t.quantity("decode_collective_s", "seconds", LONG)
+    t.quantity("fixed_step_s", "seconds", LONG)
+    t.quantity("roofline_step_s", "seconds", LONG)
     t.quantity("decode_step_s", "seconds", LONG)
-    t.quantity("decode_tok_s_user", "one", LONG)
+
+
+def step(t: TableSpec) -> None:
+    """Time: the decode step, the prompts that ride along, the serving loop."""
+    t.quantity("sequences_replica", "one", LONG)
+    t.quantity("micro_batch", "one", LONG)
+    decode(t)
+    runs_alone(t)
+    t.quantity("prompt_tokens", "whole", LONG)
+    t.quantity("prefill_gflop_token", "one", LONG)
+    t.quantity("prefill_attention_gflop_token", "small", LONG)
     t.quantity("prefill_s_token", "seconds", LONG)
     t.quantity("interleave_s", "seconds", LONG)
     t.quantity("output_tok_s", "whole", LONG)
+
+
+def runs_alone(t: TableSpec) -> None:
+    """Speed of one sequence; 0 where not even one fits."""
+    alone = where(t.cell("batch_max") >= 1, t.expression("decode_tok_s_user"), 0)
+    t.formula("decode_tok_s_user", alone, "one", LONG, "token/s")
 
 
 def speed_table() -> TableSpec:
@@ -103,7 +131,8 @@ def speed_table() -> TableSpec:
     t.quantity("output_tok_s_low", "whole", LONG)
     t.quantity("output_tok_s_high", "whole", LONG)
     t.quantity("bound", "text", LONG)
-    return t
+    return t.lead("model", "gpu", "precision", "kv", "batch", "input_tokens", "output_tokens", "gpus", "fit_class", "decode_tok_s_user",
+                  "output_tok_s", "output_tok_s_low", "output_tok_s_high", "bound", "batch_max")  # fmt: skip
 
 
 def measured_table(count: int) -> TableSpec:
@@ -145,20 +174,23 @@ def measured_table(count: int) -> TableSpec:
     t.formula("predicted", where(single, t.cell("decode_tok_s_user"), t.cell("output_tok_s")), "whole", LONG, "token/s")
     t.quantity("deviation", "pct", LONG, output_tok_s=t.cell("predicted"), stated=t.cell("stated"))
     t.formula("source", source("source"), "text", 30)
-    return t
+    return t.lead("model", "gpu", "precision", "kv", "batch", "input_tokens", "output_tokens", "gpus", "id", "stated_low", "stated",
+                  "stated_high", "predicted", "deviation", "source")  # fmt: skip
 
 
 def throughput_sheet(catalog: Catalog) -> SheetSpec:
     """Predicted and measured throughput."""
-    s = SheetSpec("throughput", False, freeze_columns=2)
+    s = SheetSpec("throughput", False, freeze_columns=2, print_columns=15)
     count = len(SPEED_MODELS) * len(SPEED_CARDS)
     speed = speed_table()
     measured = measured_table(len(catalog.rows("benchmarks")) + SPARE_ROWS)
     seventy = 3 * len(SPEED_CARDS)
-    s.chart(Chart("column", "Speed", "gpu", [("decode_tok_s_user", "label.single_stream")], "chart.single_70b", "axis.gpu", "axis.tok_s_user",
-                  rows=(seventy, seventy + len(SPEED_CARDS) - 1)), column=0)  # fmt: skip
-    s.chart(Chart("column", "Speed", "gpu", [("output_tok_s", "label.batched")], "chart.batched_8b", "axis.gpu", "axis.tok_s",
-                  rows=(count, count + len(SPEED_CARDS) - 1)), row=SheetSpec.FIRST_ROW, column=6)  # fmt: skip
+    s.chart(
+        Chart("column", "Speed", "gpu", [("decode_tok_s_user", "label.single_stream")], "chart.single_70b", "axis.gpu", "axis.tok_s_user",
+              rows=(seventy, seventy + len(SPEED_CARDS) - 1)),
+        Chart("column", "Speed", "gpu", [("output_tok_s", "label.batched")], "chart.batched_8b", "axis.gpu", "axis.tok_s",
+              rows=(count, count + len(SPEED_CARDS) - 1)),
+    )  # fmt: skip
     s.table(speed)
     s.table(measured)
     return s
@@ -186,29 +218,29 @@ def scaling_sheet() -> SheetSpec:
     efficiency_row(t)
     weights(t)
     t.quantity("kv_width", "whole", LONG)
+    t.quantity("window_kv_width", "whole", LONG)
+    t.quantity("state_gb_sequence", "small", LONG)
     t.given["admitted"] = t.cell("batch")
     t.given["replicas"] = Expr("num", 1)
     t.quantity("allreduce_alpha_us", "one", LONG)
     t.quantity("allreduce_bus_gb_s", "one", LONG)
     t.quantity("micro_batch", "one", LONG)
-    t.quantity("experts_touched", "pct", LONG)
-    t.quantity("weights_read_gb", "one", LONG)
-    t.quantity("kv_read_gb_sequence", "small", LONG)
-    t.quantity("decode_weights_s", "seconds", LONG)
-    t.quantity("decode_kv_s", "seconds", LONG)
-    t.quantity("decode_compute_s", "seconds", LONG)
-    t.quantity("collective_s_token", "seconds", LONG)
-    t.quantity("decode_collective_s", "seconds", LONG)
-    t.quantity("decode_step_s", "seconds", LONG)
-    one = t.expression("fixed_step_s") + t.cell("tp") * t.expression("roofline_step_s", decode_kv_s=t.cell("decode_kv_s"))
+    decode(t)
+    one = t.cell("fixed_step_s") + t.cell("tp") * t.cell("roofline_step_s")
     t.formula("step_one_s", one, "seconds", LONG, "s")
     t.quantity("scaling_factor", "pct", LONG)
     t.formula("stated_factor", stated_factor(t), "pct", LONG, "1")
-    s = SheetSpec("scaling", False)
-    s.chart(Chart("column", "Scaling", "tp", [("scaling_factor", "label.scaling_factor")], "chart.scaling_pcie", "axis.cards", "axis.factor",
-                  rows=(0, len(SCALING_WIDTHS) - 1), y_format="0%"))  # fmt: skip
-    s.chart(Chart("column", "Scaling", "tp", [("scaling_factor", "label.scaling_factor")], "chart.scaling_nvlink", "axis.cards", "axis.factor",
-                  rows=(12, 15), y_format="0%"), row=SheetSpec.FIRST_ROW, column=6)  # fmt: skip
+    t.lead("gpu", "model", "precision", "kv", "tp", "batch", "link", "scaling_factor", "stated_factor", "decode_step_s", "step_one_s",
+           "decode_collective_s", "allreduce_alpha_us", "allreduce_bus_gb_s")  # fmt: skip
+    s = SheetSpec("scaling", False, print_columns=14)
+    width = len(SCALING_WIDTHS)
+    pcie, nvlink = ((i * width, (i + 1) * width - 1) for i in (1, 3))
+    s.chart(
+        Chart("column", "Scaling", "tp", [("scaling_factor", "label.scaling_factor")], "chart.scaling_pcie", "axis.cards", "axis.factor",
+              rows=pcie, y_format="0%"),
+        Chart("column", "Scaling", "tp", [("scaling_factor", "label.scaling_factor")], "chart.scaling_nvlink", "axis.cards", "axis.factor",
+              rows=nvlink, y_format="0%"),
+    )  # fmt: skip
     s.table(t)
     return s
 
