@@ -340,13 +340,11 @@ def _run_function(function: Function) -> Callable[[argparse.Namespace], None]:
             unit = _EURO.sub("USD", unit)
         if not args.json:
             print(_with_unit(answer, unit))
-            if catalog.warnings and args.catalog:
-                _complain(f"{len(catalog.warnings)} warnings about {args.catalog}; gpuecon inputs lists them")
             return
         used = _inputs_used(function, values, options, catalog)
         basis, note = _basis(function, used, values, options, catalog)
         if catalog.warnings and getattr(args, "catalog", None):
-            note = "; ".join(filter(None, (note, f"{len(catalog.warnings)} warnings about the catalogue")))
+            note = "; ".join(filter(None, (note, f"{len(catalog.warnings)} warnings about the catalogue, listed by gpuecon inputs")))
         if "options" in function.arguments:
             used["options"] = {k: _tidy(v) for k, v in options.items()}
         if "catalog" in function.arguments:
@@ -514,7 +512,17 @@ def _same(a: Any, b: Any) -> bool:
 def _shown(value: Any) -> str:
     if value is None or value == "":
         return "(blank)"
-    return number_text(value) if isinstance(value, float) else str(value)
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def _edit_row(edit: Mapping[str, Any]) -> tuple[str, ...]:
+    """An edit as a row of the table; the key of a row tells that the row is new or gone."""
+    from gpuecon_xl.schema import BY_BOOK_NAME
+
+    old, new = _shown(edit["from"]), _shown(edit["to"])
+    if edit["column"] == BY_BOOK_NAME[edit["table"]].key:
+        old, new = ("(new row)", new) if edit["from"] is None else (old, "(row gone)")
+    return edit["table"], edit["row"], edit["column"], old, new
 
 
 def _run_inputs(args: argparse.Namespace) -> None:
@@ -532,8 +540,7 @@ def _run_inputs(args: argparse.Namespace) -> None:
         return
     print(f"{path}: {counts['rows']} rows in {counts['tables']} tables, {len(changed)} inputs differ from the shipped ones")
     if changed:
-        _table(("table", "row", "column", "from", "to"),
-               [(c["table"], c["row"], c["column"], _shown(c["from"]), _shown(c["to"])) for c in changed], right=(3, 4))  # fmt: skip
+        _table(("table", "row", "column", "from", "to"), map(_edit_row, changed), right=(3, 4))
     if catalog.warnings:
         print(f"{len(catalog.warnings)} warnings:")
         for warning in catalog.warnings:

@@ -149,7 +149,7 @@ _TABLES = (
     Table("open_weight", "OpenWeight", (
         Field("model", "key", required=True, width=26), _n("params_stated_b", "1e9", required=True, positive=True), Field("api", "key", width=18),
         _c("cards_stated", "card"), _n("own_stated_usd_mtok", "USD/1e6 tokens", fmt="rate"),
-        _n("verdict_stated", low=-1, fmt="pct"), *_ORIGIN, _NOTE,
+        _n("verdict_stated", low=None, fmt="pct"), *_ORIGIN, _NOTE,
     ), "model"),
     Table("workloads", "Workloads", (
         Field("workload", "key", required=True, width=26), _t("buyer", width=22), Field("model", "key", required=True, width=20),

@@ -246,7 +246,7 @@ class _Writer:
                 if count:
                     self._validation(ws, t, c, header + 1, header + count, column)
             self._marks(ws, c, header + 1, header + count, column)
-        if t.columns[-1].fmt in _LEFT:  # a long text is cut at the table's edge instead of running on
+        if t.columns[-1].fmt in _LEFT and not t.spill:  # a long text is cut at the table's edge instead of running on
             for r in range(count):
                 ws.write_string(header + 1 + r, first + len(t.columns), " ", self.fmt("edge", "head"))
 
@@ -388,7 +388,7 @@ class _Writer:
             chart.set_legend({"none": True})
         chart.set_size({"width": spec.width, "height": spec.height})
         chart.set_chartarea({"border": {"color": "#D9D9D9"}})
-        ws.insert_chart(row, 0, chart, {"object_position": 3, "x_offset": 8 + spec.side * 780, "y_offset": 4, "description": self.texts(spec.title)})
+        ws.insert_chart(row, 0, chart, {"object_position": 3, "x_offset": 8 + spec.side * 606, "y_offset": 4, "description": self.texts(spec.title)})
         self.counts["charts"] += 1
 
 

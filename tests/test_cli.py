@@ -485,22 +485,45 @@ def test_inputs_warns_of_doubtful_ranges(template: Path, tmp_path: Path) -> None
     assert "warnings" in run("inputs", str(book)).stdout
 
 
-@pytest.mark.parametrize("value", ["cheap", -5])
-@pytest.mark.parametrize("command", ["inputs", "values", "tco3y"])
-def test_a_bad_cell_is_named(command: str, value: Any, template: Path, tmp_path: Path) -> None:
-    book = edit(template, tmp_path / "bad.xlsx", "Prices", CARD, "typical", value)
-    r = run("tco3y", CARD, "--catalog", str(book)) if command == "tco3y" else run(command, str(book))
+@pytest.fixture(scope="session")
+def twice_bad(template: Path) -> Path:
+    one = edit(template, template.with_name("bad.xlsx"), "Prices", CARD, "typical", "cheap")
+    return edit(one, one, "Cards", "L4", "tdp_w", -5)
+
+
+@pytest.mark.parametrize("words", [["inputs"], ["values", "--json"], ["tco3y", CARD, "--catalog"], ["template", "out.xlsx", "--catalog"]])
+def test_every_bad_cell_is_named(words: list[str], twice_bad: Path, tmp_path: Path) -> None:
+    r = run(*words, str(twice_bad), cwd=tmp_path)
     assert r.returncode == 2
     assert r.stdout == ""
-    assert "Prices!" in r.stderr
+    first, *more = r.stderr.splitlines()
+    assert first.startswith("gpuecon: ")
+    assert any("Prices!" in line and "cheap" in line for line in more)
+    assert any("Cards!" in line and "-5" in line for line in more)
     assert "Traceback" not in r.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_edits_of_rows() -> None:
+    shipped = gx.load_catalog()
+    prices = [dict(r) for r in shipped.rows("prices")]
+    gone = prices.pop(0)
+    prices[0]["note"] = ""
+    prices.append({**dict.fromkeys(gone), "gpu": "Card of ours", "typical": 1000.0, "high": 0.0})
+    changed = cli.edits(gx.Catalog({**shipped.tables, "prices": prices}, "edited"), shipped)
+    assert [(c["row"], c["column"], c["from"], c["to"]) for c in changed if c["column"] != "note"] == [
+        ("Card of ours", "gpu", None, "Card of ours"),
+        ("Card of ours", "typical", None, 1000),
+        (gone["gpu"], "gpu", gone["gpu"], None),
+    ]
+    assert {c["table"] for c in changed} == {"Prices"}
 
 
 def test_edited_book_answers_in_functions(edited: Path) -> None:
     got = answer("tco3y", CARD, "--catalog", str(edited))
     assert got["value"] == pytest.approx(gx.tco3y(CARD, price=2499.5))
     assert got["inputs"]["catalog"] == str(edited)
-    assert run("price-of", CARD, "--catalog", str(edited)).stdout.strip() == "2499.5 EUR"
+    assert run("price-of", CARD, "--catalog", str(edited)).stdout.strip() == "2499.50 EUR"
 
 
 def test_values(edited: Path, template: Path) -> None:

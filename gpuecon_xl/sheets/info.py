@@ -59,7 +59,7 @@ def cover_sheet(catalog: Catalog, texts: Texts) -> SheetSpec:
     s.chart(Chart("bar", "Matrix", "workload", [("cost_eur_mtok", "label.cost_eur_mtok")], "chart.matrix", "axis.workload", "axis.eur_mtok",
                   rows=(0, 13), height=420, width=860, y_format="0.00"))  # fmt: skip
     guide = [k for k in SHEET_ORDER if k != "cover"]
-    g = TableSpec("Guide", title="table.guide")
+    g = TableSpec("Guide", title="table.guide", spill=True)
     g.fixed("sheet", [texts(f"sheet.{k}") for k in guide], "link", 52)
     g.fixed("purpose", [texts(f"purpose.{k}") for k in guide], "text", 30)
     s.table(g)
@@ -166,7 +166,7 @@ def checks_sheet(computed: dict[str, TableSpec], texts: Texts) -> SheetSpec:
     t = TableSpec("Checks", title="table.checks")
     codes = [*(c for c, _, _ in rows), "stale", "unverified"]
     t.fixed("code", codes, "text", 22)
-    t.fixed("check", [texts(f"check.{_check_key(c)}", table=c.partition("_")[2]) for c in codes], "wrap", 60)
+    t.fixed("check", [texts(f"check.{_check_key(c)}", table=_table_title(c, texts)) for c in codes], "wrap", 60)
     t.each("figure", [*(e for _, e, _ in rows), stale_prices(), unverified()], "check", 14)
     t.fixed("unit", [*(u for _, _, u in rows), "row", "row"], "text", 10)
     figure = t.cell("figure")
@@ -186,6 +186,16 @@ def checks_sheet(computed: dict[str, TableSpec], texts: Texts) -> SheetSpec:
 
 def _check_key(code: str) -> str:
     return "errors" if code.startswith("errors_") else "room" if code.startswith("room_") else code
+
+
+_TITLES = {"perfeuro": "perf", "costcurve": "curve", "tcocards": "tco_cards", "openown": "open_own", "rentcost": "rent_cost", "rates": "cloud_rates",
+           "openweight": "open_weight"}  # fmt: skip
+
+
+def _table_title(code: str, texts: Texts) -> str:
+    """Title of the table that a check looks at, empty when it looks at none."""
+    name = code.partition("_")[2]
+    return texts.get(f"table.{_TITLES.get(name, name)}") or ""
 
 
 def rows_filled(table: str, key: str) -> Expr:

@@ -56,6 +56,7 @@ class TableSpec:
     scale: dict[str, str] = field(default_factory=dict)
     catalog_table: str = ""  # the catalogue's table that an input table holds
     spare: int = 0  # blank rows at the end
+    spill: bool = False  # the last column may run on over the empty cells beside it
 
     # ---- building ----
 
@@ -186,8 +187,8 @@ class Chart:
     x_title: str
     y_title: str
     rows: tuple[int, int] | None = None
-    width: int = 760
-    height: int = 380
+    width: int = 590
+    height: int = 340
     y_format: str = ""
     side: int = 0  # 0 at the left, 1 beside it
 

@@ -112,7 +112,7 @@ def tco_sheet(catalog: Catalog) -> SheetSpec:
     s = SheetSpec("tco", False, freeze_columns=1, tab="result", print_columns=13)
     parts = [(c, f"label.{c}") for c in ("capex_eur", "electricity_eur", "maintenance_eur", "running_eur")]
     count = len(catalog.rows("prices"))
-    s.chart(Chart("stacked", "TcoCards", "gpu", parts, "chart.tco", "axis.gpu", "axis.eur", rows=(0, min(count, 8) - 1), width=900))
+    s.chart(Chart("stacked", "TcoCards", "gpu", parts, "chart.tco", "axis.gpu", "axis.eur", rows=(0, min(count, 8) - 1), width=900, height=380))
     s.table(tco_cards_table(count + SPARE_ROWS))
     s.table(fleet_table())
     return s
@@ -179,7 +179,8 @@ def perf_sheet() -> SheetSpec:
     t.formula("tdp_w", t.given["tdp_w"], "whole", 8, "W")
     t.quantity("tok_s_per_keur", "one", 12)
     t.quantity("tok_s_per_w", "small", 12)
-    s = SheetSpec("perf", False, freeze_columns=4, tab="result")
+    t.lead("gpu", "model", "precision", "batch", "gpus", "output_tok_s", "price_eur", "tdp_w", "tok_s_per_keur", "tok_s_per_w")
+    s = SheetSpec("perf", False, freeze_columns=3, tab="result")
     one_batch = len(SPEED_MODELS) * len(SPEED_CARDS)
     at = one_batch, one_batch + len(SPEED_CARDS) - 1
     s.chart(
@@ -218,7 +219,7 @@ def rent_sheet(catalog: Catalog) -> SheetSpec:
     predicted = look_up(t.cell("id"), col("Measured", "id"), col("Measured", "output_tok_s")) / maximum(bench("gpus"), 1)
     t.formula("predicted", predicted, "whole", LONG, "token/s per card")
     t.formula("predicted_mtok", if_error(t.expression("rent_cost_mtok", tok_s=t.cell("predicted")), words("no")), "rate", 11, "USD/1e6 tokens")
-    s.table(t)
+    s.table(t.lead("rate", "model", "precision", "gpu", "id"))
     count = len(catalog.rows("cloud_rates")) + SPARE_ROWS
     h = TableSpec("RentYears", guard="rate", title="table.rent_years", note="note.rent_years")
     h.fixed("n", [float(i + 1) for i in range(count)], "whole", 5)
@@ -231,7 +232,7 @@ def rent_sheet(catalog: Catalog) -> SheetSpec:
     h.quantity("rent_horizon", "money", 12)
     h.formula("rent_horizon_eur", h.expression("price_eur", price=h.cell("rent_horizon"), currency=h.cell("currency")), "money", 12, "EUR")
     h.formula("rent_eur_hour", h.expression("price_eur", price=h.cell("rate_hour"), currency=h.cell("currency")), "rate", 12, "EUR per GPU-hour")
-    s.table(h)
+    s.table(h.lead("rate", "gpu", "term", "currency", "rate_hour", "rent_horizon", "rent_horizon_eur", "rent_eur_hour"))
     b = TableSpec("BaseBurst", guard="rate", title="table.base_burst", note="note.base_burst")
     b.inputs("rate", ["L40S LowCostGPU", "H100 PCIe LowCostGPU"], "text", 28)
     b.rows[0]["rate"] = next((r["rate"] for r in catalog.rows("cloud_rates") if r["gpu"] == "L40S"), "")
@@ -248,7 +249,7 @@ def rent_sheet(catalog: Catalog) -> SheetSpec:
 
 def own_vs_api_sheet(catalog: Catalog) -> SheetSpec:
     """Open weights on own cards against proprietary APIs; own month; break-even tokens."""
-    s = SheetSpec("own_vs_api", False, freeze_columns=2, tab="result")
+    s = SheetSpec("own_vs_api", False, freeze_columns=1, tab="result", print_columns=14)
     count = len(catalog.rows("open_weight")) + SPARE_ROWS
     m = TableSpec("OwnMonth", guard="gpu", title="table.own_month", note="note.own_month")
     m.formula("gpu", name("yield_card"), "text", 32, guarded=False)
@@ -297,7 +298,8 @@ def own_vs_api_sheet(catalog: Catalog) -> SheetSpec:
     t.formula("own_stated_usd_mtok", t.joined("own_stated_usd_mtok"), "rate", 10, "USD/1e6 tokens")
     t.formula("verdict_stated", t.joined("verdict_stated"), "pct", 9, "1")
     t.quantity("breakeven_tokens_g_month", "small", 12, api_mtok=t.cell("blended_price_mtok"))
-    s.table(t)
+    s.table(t.lead("model", "api", "params_b", "cards_needed", "cards_stated", "yield_tok_s", "token_yield_g_month", "own_cost_month_mtok",
+                   "blended_price_mtok", "verdict", "own_stated_usd_mtok", "verdict_stated", "breakeven_tokens_g_month", "breakeven_batch"))  # fmt: skip
     return s
 
 
@@ -351,7 +353,7 @@ def breakeven_sheet() -> SheetSpec:
     i, o = index(col("Workloads", "input_tokens"), reference_workload()), index(col("Workloads", "output_tokens"), reference_workload())
     per_output = index(col("Apis", "price_out_mtok"), api) + index(col("Apis", "price_in_mtok"), api) * i / o
     c.formula("api_eur_mtok", c.expression("price_eur", price=per_output, currency=index(col("Apis", "currency"), api)), "rate", 12, "EUR/1e6 output tokens")
-    s.table(c)
+    s.table(c.lead("use", "own_eur_mtok", "rent_eur_mtok", "reserved_eur_mtok", "api_eur_mtok", "tco_eur", "tokens_served_m"))
     return s
 
 
@@ -431,8 +433,8 @@ def sensitivity_sheet() -> SheetSpec:
     o.formula("swing", index(col("Tornado", "swing"), o.cell("row")), "rate", 12, "EUR/1e6 output tokens")
     s.chart(Chart("tornado", "TornadoSorted", "driver", [("below", "label.below"), ("above", "label.above")], "chart.tornado", "axis.driver", "axis.change_eur_mtok",
                   width=900, height=420, y_format="0.00"))  # fmt: skip
-    s.table(o)
-    s.table(d)
+    s.table(o.lead("driver", "below", "above", "swing"))
+    s.table(d.lead("driver", "at_low", "at_high", "swing"))
     s.table(t)
     return s
 

@@ -16,18 +16,8 @@ def test_published_electricity(watt: float, euro: float) -> None:
 
 
 def _tco(price: float, watt: float, use: float, **more: float) -> tuple[float, float, float]:
-    v = {
-        "idle": 0.0,
-        "tariff": 0.2,
-        "pue": 1.4,
-        "chassis": 1000.0,
-        "maintenance": 0.05,
-        "colo": 0.0,
-        "licence": 0.0,
-        "staff": 0.0,
-        "residual": 0.0,
-        "years": 3.0,
-    }
+    v = {"idle": 0.0, "tariff": 0.2, "pue": 1.4, "chassis": 1000.0, "maintenance": 0.05, "years": 3.0}
+    v |= {"colo": 0.0, "licence": 0.0, "staff": 0.0, "residual": 0.0}
     v |= more
     hours = t.horizon_h(v["years"])
     capex = t.capex_eur(price, v["chassis"])
