@@ -89,7 +89,7 @@ def parse_cell(value: Any, f: Field) -> tuple[Any, str | None]:
             return (float(value) if plain else value), None
         return value, None
     if f.numeric:
-        if isinstance(value, bool) or isinstance(value, dt.date | dt.datetime):
+        if isinstance(value, bool | dt.date | dt.datetime):
             return None, f"is {value}; {_wanted(f)} is due"
         try:
             number = float(value)
@@ -164,7 +164,7 @@ class Catalog:
                 for alias in str(row.get("aliases") or "").split("|"):
                     if alias.strip():
                         found.setdefault(key_of(alias), row)
-            exact = {}
+            exact: dict[str, Row] = {}
             for row in self.tables[table]:
                 exact.setdefault(key_of(str(row[key])), row)
             found.update(exact)  # a name of its own goes before another row's alias
@@ -208,9 +208,7 @@ class Catalog:
         try:
             return self.assumptions[name]
         except KeyError:
-            raise NameNotFound(
-                f"assumption {name!r} is not in the catalogue; nearest: {nearest(name, self.assumptions)}"
-            ) from None
+            raise NameNotFound(f"assumption {name!r} is not in the catalogue; nearest: {nearest(name, self.assumptions)}") from None
 
     def frame(self, table: str) -> pd.DataFrame:
         """A table as a pandas DataFrame, by its catalogue name or its workbook name."""
@@ -231,7 +229,8 @@ _SINGULAR = {
 
 def check_rows(table: Table, rows: list[Row], place: Any) -> list[str]:
     """Problems of a table as a whole: names used twice, characters that look-ups would misread."""
-    problems, seen = [], {}
+    problems: list[str] = []
+    seen: dict[str, str] = {}
     for number, row in enumerate(rows):
         name = row.get(table.key)
         if not isinstance(name, str):
@@ -309,11 +308,15 @@ def _load_folder(folder: Path, base: Catalog | None) -> Catalog:
     if base is not None and not found:
         raise BadFile(f"{folder} holds no catalogue file; one of {', '.join(f'{n}.csv' for n in TABLES)} is due")
     if problems:
-        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        raise BadFile(f"{folder.name}: {problems[0]}{more}", problems)
+        raise BadFile(summed_up(str(folder), problems), problems)
     catalog = Catalog(tables, str(folder))
     _complete(catalog, base)
     return catalog
+
+
+def summed_up(where: str, problems: list[str]) -> str:
+    """First line of a refusal: the problem, or how many there are."""
+    return f"{where}: {problems[0]}" if len(problems) == 1 else f"{where} has {len(problems)} problems:"
 
 
 def _complete(catalog: Catalog, base: Catalog | None) -> None:
@@ -405,6 +408,5 @@ def _overlay(header: tuple[str, ...], body: tuple[tuple[Any, ...], ...]) -> Cata
                 row[f.name] = 0.0 if value is None and blank_counts_as_zero(f) else value
         rows.append(row)
     if problems:
-        raise BadFile(problems[0], problems)
+        raise BadFile(summed_up("catalog", problems), problems)
     return Catalog({**base.tables, target.name: rows}, "a table given as argument")
-

@@ -127,7 +127,7 @@ def _pow(a: float, b: float) -> float:
     out = a**b
     if isinstance(out, complex):
         raise _Raised(NUM)
-    return out
+    return float(out)
 
 
 def round_half_up(value: float, digits: int) -> float:

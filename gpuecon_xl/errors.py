@@ -31,7 +31,7 @@ class BadFile(GpueconError, ValueError):
     def __str__(self) -> str:
         if len(self.problems) <= 1:
             return str(self.args[0])
-        return f"{self.args[0]}\n" + "\n".join(f"  {p}" for p in self.problems)
+        return "\n".join([str(self.args[0]), *(f"  {p}" for p in self.problems)])
 
 
 def nearest(name: str, known: Iterable[str], count: int = 3) -> str:

@@ -8,10 +8,22 @@ from __future__ import annotations
 
 from gpuecon_xl.ops import DECIMALS, Expr
 
-_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "^", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
-          "eq": "="}
-_CALL = {"min": "MIN", "max": "MAX", "where": "IF", "and": "AND", "or": "OR", "iferror": "IFERROR", "sum": "SUM",
-         "countif": "COUNTIF", "count": "COUNT", "sumif": "SUMIF", "maxcol": "MAX", "mincol": "MIN", "large": "LARGE"}
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "^", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "="}
+_CALL = {
+    "min": "MIN",
+    "max": "MAX",
+    "where": "IF",
+    "and": "AND",
+    "or": "OR",
+    "iferror": "IFERROR",
+    "sum": "SUM",
+    "countif": "COUNTIF",
+    "count": "COUNT",
+    "sumif": "SUMIF",
+    "maxcol": "MAX",
+    "mincol": "MIN",
+    "large": "LARGE",
+}
 _RANK = {"add": 2, "sub": 2, "mul": 3, "div": 3, "pow": 5, "neg": 4}
 
 
@@ -81,9 +93,7 @@ def _text(e: Expr, outer: int) -> str:
         return f"MATCH({_text(a[0], 0)},{_text(a[1], 0)},0)"
     if op == "rank":
         group, key, order, g, k, o = (_text(x, 0) for x in a)
-        return (
-            f"1+SUMPRODUCT(({group}={g})*({key}<{k}))+SUMPRODUCT(({group}={g})*({key}={k})*({order}<{o}))"
-        )
+        return f"1+SUMPRODUCT(({group}={g})*({key}<{k}))+SUMPRODUCT(({group}={g})*({key}={k})*({order}<{o}))"
     if op == "counterr":
         return f"SUMPRODUCT(ISERROR({_text(a[0], 0)})*1)"
     if op == "countless":
@@ -96,14 +106,12 @@ def _text(e: Expr, outer: int) -> str:
     if op == "countifs2":
         return f"SUMPRODUCT(({_text(a[0], 0)}={_text(a[1], 0)})*({_text(a[2], 0)}={_text(a[3], 0)}))"
     if op == "counttext":
-        return f"SUMPRODUCT(({_text(a[0], 0)}<>\"\")*1)"
+        return f'SUMPRODUCT(({_text(a[0], 0)}<>"")*1)'
     if op == "countprice":
-        return f"SUMPRODUCT(({_text(a[0], 0)}<>\"\")*({_text(a[1], 0)}=\"\"))"
+        return f'SUMPRODUCT(({_text(a[0], 0)}<>"")*({_text(a[1], 0)}=""))'
     if op == "countorder":
         low, middle, high = (_text(x, 0) for x in a)
-        return (
-            f'SUMPRODUCT(({low}<>"")*({middle}<>"")*({low}>{middle}))+SUMPRODUCT(({high}<>"")*({middle}<>"")*({high}<{middle}))'
-        )
+        return f'SUMPRODUCT(({low}<>"")*({middle}<>"")*({low}>{middle}))+SUMPRODUCT(({high}<>"")*({middle}<>"")*({high}<{middle}))'
     if op == "countold":
         return f'SUMPRODUCT(({_text(a[0], 0)}<>"")*({_text(a[0], 0)}<{_text(a[1], 0)}))'
     if op == "na":

@@ -7,8 +7,10 @@ The scalar path imports neither numpy nor pandas.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any
 
 from gpuecon_xl import graph, money
@@ -95,9 +97,26 @@ def _setup(call: _Call, model: str, gpu: str, precision: str | None) -> Setup:
     return setup(call.catalog, model, gpu, precision, get("kv"), get("engine"), get("mode", "expected"), call.assumptions)
 
 
+def _finite(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Refuse arguments whose answer is no finite number."""
+
+    @wraps(function)
+    def checked(*args: Any, **named: Any) -> Any:
+        try:
+            answer = function(*args, **named)
+        except (ZeroDivisionError, OverflowError):
+            answer = math.inf
+        if isinstance(answer, float) and not math.isfinite(answer):
+            raise BadValue("the arguments are so large or so small that the answer is no finite number; arguments of usual size are due")
+        return answer
+
+    return checked
+
+
 # ------------------------------------------------------------------------------------------------ scalar answers
 
 
+@_finite
 def _tokps(model: Any, gpu: Any, precision: Any, batch: Any, context: Any, gpus: Any, options: Any, catalog: Any) -> float:
     call = _Call(options, catalog)
     return _tokps_call(call, model, gpu, precision, batch, context, gpus)
@@ -118,6 +137,7 @@ def _tokps_call(call: _Call, model: Any, gpu: Any, precision: Any, batch: Any, c
     return best[0]
 
 
+@_finite
 def _fits(model: Any, gpu: Any, precision: Any, batch: Any, context: Any, gpus: Any, options: Any, catalog: Any) -> str:
     call = _Call(options, catalog)
     s = _setup(call, model, gpu, precision)
@@ -149,14 +169,24 @@ def _own(call: _Call, gpu: Any, price: Any, utilization: float) -> tuple[Any, ..
     return money.tco_plan(values, _price(call, card, price, currency), card["tdp_w"], utilization)
 
 
+@_finite
 def _tco3y(gpu: Any, gpus: Any, utilization: Any, price: Any, options: Any, catalog: Any) -> float:
     call = _Call(options, catalog)
     count = check_layout(gpus, None, None)[0]
     return float(_own(call, gpu, price, _use(call, utilization, False))[0] * count)
 
 
+@_finite
 def _cost_per_mtok(
-    model: Any, gpu: Any, precision: Any, batch: Any, context: Any, gpus: Any, utilization: Any, price: Any, options: Any,
+    model: Any,
+    gpu: Any,
+    precision: Any,
+    batch: Any,
+    context: Any,
+    gpus: Any,
+    utilization: Any,
+    price: Any,
+    options: Any,
     catalog: Any,
 ) -> float:
     call = _Call(options, catalog)
@@ -167,8 +197,17 @@ def _cost_per_mtok(
     return float(cost_eur_mtok(tco, count, tokens_served_m(tok_s, use, hours)))
 
 
+@_finite
 def _breakeven_util(
-    model: Any, gpu: Any, rate: Any, precision: Any, batch: Any, context: Any, gpus: Any, price: Any, options: Any,
+    model: Any,
+    gpu: Any,
+    rate: Any,
+    precision: Any,
+    batch: Any,
+    context: Any,
+    gpus: Any,
+    price: Any,
+    options: Any,
     catalog: Any,
 ) -> float | str:
     call = _Call(options, catalog)
@@ -333,7 +372,10 @@ def is_array(value: Any) -> bool:
 
 
 def answer_all(
-    one: Callable[..., Any], many: Callable[[Grid, Any, Any], tuple[Any, Any]] | None, arguments: Mapping[str, Any], options: Any,
+    one: Callable[..., Any],
+    many: Callable[[Grid, Any, Any], tuple[Any, Any]] | None,
+    arguments: Mapping[str, Any],
+    options: Any,
     catalog: Any,
 ) -> tuple[Grid, list[Any]]:
     """Answers of an array call; elements that are refused hold a `Refusal`.
@@ -360,7 +402,10 @@ def answer_all(
 
 
 def _call_function(
-    one: Callable[..., Any], many: Callable[[Grid, Any, Any], tuple[Any, Any]] | None, arguments: Mapping[str, Any], options: Any,
+    one: Callable[..., Any],
+    many: Callable[[Grid, Any, Any], tuple[Any, Any]] | None,
+    arguments: Mapping[str, Any],
+    options: Any,
     catalog: Any,
 ) -> Any:
     grid, answers = answer_all(one, many, arguments, options, catalog)
@@ -394,7 +439,9 @@ def _throughput_many(grid: Grid, call: _Call) -> tuple[Any, Any, Any]:
     context, bad_context = grid.numbers("context")
     gpus, bad_gpus = grid.numbers("gpus")
     bad = bad | bad_context | bad_gpus | ~(batch > 0) | ~(context > 0) | ~(gpus >= 1) | (gpus != np.floor(gpus)) | (gpus > 100_000)
-    rows, limits, broken = [], [], []
+    rows: list[tuple[Any, ...] | None] = []
+    limits: list[float] = []
+    broken: list[bool] = []
     run = None
     for combo in combos:
         try:
@@ -504,7 +551,8 @@ def _tco3y_many(grid: Grid, options: Any, catalog: Catalog) -> tuple[Any, Any]:
     call = _Call(options, catalog)
     tco, _, _, bad, _ = _tco_many(grid, call, False)
     gpus, bad_gpus = grid.numbers("gpus")
-    return tco * gpus, bad | bad_gpus | ~(gpus >= 1) | (gpus != np.floor(gpus)) | (gpus > 100_000)
+    total = tco * gpus
+    return total, ~np.isfinite(total) | bad | bad_gpus | ~(gpus >= 1) | (gpus != np.floor(gpus)) | (gpus > 100_000)
 
 
 def _cost_many(grid: Grid, options: Any, catalog: Catalog) -> tuple[Any, Any]:
@@ -517,14 +565,21 @@ def _cost_many(grid: Grid, options: Any, catalog: Catalog) -> tuple[Any, Any]:
     tco, use, hours, bad, _ = _tco_many(grid, call, True)
     gpus, _ = grid.numbers("gpus")
     with np.errstate(all="ignore"):
-        return cost_eur_mtok(tco, gpus, tokens_served_m(tok_s, use, hours)), doubtful | bad
+        cost = cost_eur_mtok(tco, gpus, tokens_served_m(tok_s, use, hours))
+    return cost, doubtful | bad | ~np.isfinite(cost)
 
 
 # ------------------------------------------------------------------------------------------------ the public functions
 
 
 def tokps(
-    model: Any, gpu: Any, precision: Any = None, batch: Any = 1, context: Any = 4096, gpus: Any = 1, options: Any = None,
+    model: Any,
+    gpu: Any,
+    precision: Any = None,
+    batch: Any = 1,
+    context: Any = 4096,
+    gpus: Any = 1,
+    options: Any = None,
     catalog: Any = None,
 ) -> Any:
     """Sustained output tokens per second of the whole build, prompts included in the time.
@@ -552,7 +607,13 @@ def tokps(
 
 
 def fits(
-    model: Any, gpu: Any, precision: Any = None, batch: Any = 1, context: Any = 4096, gpus: Any = 1, options: Any = None,
+    model: Any,
+    gpu: Any,
+    precision: Any = None,
+    batch: Any = 1,
+    context: Any = 4096,
+    gpus: Any = 1,
+    options: Any = None,
     catalog: Any = None,
 ) -> Any:
     """Whether weights, cache of the batch asked and engine overhead fit: "fits" (15 % headroom), "tight" or "no".
@@ -582,8 +643,16 @@ def tco3y(gpu: Any, gpus: Any = 1, utilization: Any = None, price: Any = None, o
 
 
 def cost_per_mtok(
-    model: Any, gpu: Any, precision: Any = None, batch: Any = 32, context: Any = 4096, gpus: Any = 1, utilization: Any = None,
-    price: Any = None, options: Any = None, catalog: Any = None,
+    model: Any,
+    gpu: Any,
+    precision: Any = None,
+    batch: Any = 32,
+    context: Any = 4096,
+    gpus: Any = 1,
+    utilization: Any = None,
+    price: Any = None,
+    options: Any = None,
+    catalog: Any = None,
 ) -> Any:
     """Own cost of a million OUTPUT tokens.
 
@@ -597,8 +666,16 @@ def cost_per_mtok(
 
 
 def breakeven_util(
-    model: Any, gpu: Any, rate: Any, precision: Any = None, batch: Any = 32, context: Any = 4096, gpus: Any = 1,
-    price: Any = None, options: Any = None, catalog: Any = None,
+    model: Any,
+    gpu: Any,
+    rate: Any,
+    precision: Any = None,
+    batch: Any = 32,
+    context: Any = 4096,
+    gpus: Any = 1,
+    price: Any = None,
+    options: Any = None,
+    catalog: Any = None,
 ) -> Any:
     """Utilisation from which owning is cheaper than renting at `rate`, 0 to 1; "rent always wins" when never.
 
@@ -616,9 +693,21 @@ def breakeven_util(
 
 
 def predict(
-    model: str, gpu: str, precision: str | None = None, *, batch: float | None = 1, input_tokens: float | None = None,
-    output_tokens: float | None = None, gpus: int = 1, tp: int | None = None, pp: int | None = None, kv: str | None = None,
-    engine: str | None = None, mode: str | None = None, options: Any = None, catalog: Any = None,
+    model: str,
+    gpu: str,
+    precision: str | None = None,
+    *,
+    batch: float | None = 1,
+    input_tokens: float | None = None,
+    output_tokens: float | None = None,
+    gpus: int = 1,
+    tp: int | None = None,
+    pp: int | None = None,
+    kv: str | None = None,
+    engine: str | None = None,
+    mode: str | None = None,
+    options: Any = None,
+    catalog: Any = None,
 ) -> Prediction:
     """Throughput of a model on cards, with its parts and its band.
 
@@ -637,9 +726,20 @@ def predict(
     call = _Call(options, catalog)
     call.refuse_context_option()
     return predict_one(
-        call.catalog, model, gpu, precision, batch, call.either(input_tokens, "input_tokens", 1024.0),
-        call.either(output_tokens, "output_tokens", 256.0), gpus, call.either(tp, "tp"), call.either(pp, "pp"),
-        call.either(kv, "kv"), call.either(engine, "engine"), call.either(mode, "mode", "expected"), call.assumptions,
+        call.catalog,
+        model,
+        gpu,
+        precision,
+        batch,
+        call.either(input_tokens, "input_tokens", 1024.0),
+        call.either(output_tokens, "output_tokens", 256.0),
+        gpus,
+        call.either(tp, "tp"),
+        call.either(pp, "pp"),
+        call.either(kv, "kv"),
+        call.either(engine, "engine"),
+        call.either(mode, "mode", "expected"),
+        call.assumptions,
     )
 
 
@@ -656,6 +756,7 @@ def rent3y(rate: Any, options: Any = None, catalog: Any = None) -> Any:
     Equation: `equations.cost.rent_horizon`.
     """
 
+    @_finite
     def one(rate: Any, options: Any, catalog: Any) -> float:
         hours = horizon_h(_Call(options, catalog).number("horizon_years"))
         return float(rent_horizon(check_number(rate, "rate"), hours))
@@ -669,6 +770,7 @@ def rent_per_mtok(rate: Any, tok_s: Any) -> Any:
     Equation: `equations.cost.rent_cost_mtok`.
     """
 
+    @_finite
     def one(rate: Any, tok_s: Any, options: Any, catalog: Any) -> float:
         return float(rent_cost_mtok(check_number(rate, "rate"), check_number(tok_s, "tok_s", positive=True)))
 
@@ -681,6 +783,7 @@ def blended_price(price_in: Any, price_out: Any, share_out: Any = None, catalog:
     Equation: `equations.cost.blended_price_mtok`.
     """
 
+    @_finite
     def one(price_in: Any, price_out: Any, share_out: Any, options: Any, catalog: Any) -> float:
         share = _Call(options, catalog).number("output_share") if share_out is None else share_out
         return float(blended_price_mtok(check_number(price_in, "price_in"), check_number(price_out, "price_out"),
@@ -695,6 +798,7 @@ def breakeven_batch(model: Any, gpu: Any, precision: Any = None, catalog: Any = 
     Equation: `equations.memory.breakeven_batch`.
     """
 
+    @_finite
     def one(model: Any, gpu: Any, precision: Any, options: Any, catalog: Any) -> float:
         s = _setup(_Call(options, catalog), model, gpu, precision)
         return float(graph.plan(("breakeven_batch",), tuple(s.values))(*s.values.values())[0])
@@ -702,9 +806,7 @@ def breakeven_batch(model: Any, gpu: Any, precision: Any = None, catalog: Any = 
     return _each(one, dict(model=model, gpu=gpu, precision=precision), None, catalog)
 
 
-def token_yield_month(
-    model: Any, gpu: Any, precision: Any = None, utilization: Any = None, options: Any = None, catalog: Any = None
-) -> Any:
+def token_yield_month(model: Any, gpu: Any, precision: Any = None, utilization: Any = None, options: Any = None, catalog: Any = None) -> Any:
     """Tokens that one card yields in a month of 730 hours with as many sequences as fit.
 
     Expected mode counts output tokens of the serving loop. Mode ceiling counts decoded tokens of the ideal roofline;
@@ -713,6 +815,7 @@ def token_yield_month(
     Equation: `equations.serving.token_yield_g_month`.
     """
 
+    @_finite
     def one(model: Any, gpu: Any, precision: Any, utilization: Any, options: Any, catalog: Any) -> float:
         call = _Call(options, catalog)
         use = _use(call, utilization, True)
@@ -734,6 +837,7 @@ def own_cost_month(gpu: Any, price: Any = None, utilization: Any = None, options
     Equation: `equations.cost.own_cost_month`.
     """
 
+    @_finite
     def one(gpu: Any, price: Any, utilization: Any, options: Any, catalog: Any) -> float:
         call = _Call(options, catalog)
         card = call.catalog.find("gpus", gpu)
@@ -751,6 +855,7 @@ def vram_rule_gb(params_b: Any, precision: Any = "fp16", catalog: Any = None) ->
     Equation: `equations.memory.vram_rule_gb`.
     """
 
+    @_finite
     def one(params_b: Any, precision: Any, options: Any, catalog: Any) -> float:
         call = _Call(options, catalog)
         row = call.catalog.find("precisions", precision)
@@ -771,6 +876,7 @@ def weights_class(model: Any, gpu: Any, precision: Any = None, gpus: Any = 1, ca
     Equation: `equations.memory.weights_headroom`; `fits` counts cache and engine too.
     """
 
+    @_finite
     def one(model: Any, gpu: Any, precision: Any, gpus: Any, options: Any, catalog: Any) -> str:
         call = _Call(options, catalog)
         s = _setup(call, model, gpu, precision)
@@ -784,6 +890,7 @@ def weights_class(model: Any, gpu: Any, precision: Any = None, gpus: Any = 1, ca
 def price_of(gpu: Any, options: Any = None, catalog: Any = None) -> Any:
     """Net purchase price of one card; option case=low, typical or high, currency=EUR or USD."""
 
+    @_finite
     def one(gpu: Any, options: Any, catalog: Any) -> float:
         call = _Call(options, catalog)
         return _price(call, call.catalog.find("gpus", gpu), None, call.get("currency", "EUR"))
@@ -797,6 +904,7 @@ def batch_max(model: Any, gpu: Any, precision: Any = None, context: Any = 4096, 
     Equation: `equations.memory.batch_max`.
     """
 
+    @_finite
     def one(model: Any, gpu: Any, precision: Any, context: Any, gpus: Any, options: Any, catalog: Any) -> float:
         call = _Call(options, catalog)
         s = _setup(call, model, gpu, precision)

@@ -70,9 +70,7 @@ def plan(outputs: tuple[str, ...], given: tuple[str, ...]) -> Callable[..., tupl
 
 
 @lru_cache(maxsize=64)
-def staged(
-    outputs: tuple[str, ...], fixed: tuple[str, ...], varying: tuple[str, ...]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def staged(outputs: tuple[str, ...], fixed: tuple[str, ...], varying: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Split a plan in two: quantities that depend on `fixed` inputs only, and the rest.
 
     Returns

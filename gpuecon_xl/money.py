@@ -65,7 +65,7 @@ def tco_values(catalog: Catalog, options: Mapping[str, Any], currency: str) -> d
                     value = value * rate
             found[name] = float(value)
         catalog.memo[key] = found
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def tco_plan(values: Mapping[str, float], price: Any, tdp_w: Any, utilization: Any) -> tuple[Any, ...]:

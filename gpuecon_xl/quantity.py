@@ -45,8 +45,13 @@ def quantity(unit: str, equation: str) -> Callable[[Callable[..., Any]], Callabl
         doc = inspect.getdoc(function) or ""
         source = next((part.split(":", 1)[1].strip() for part in doc.split("\n\n") if part.startswith("Source:")), "")
         REGISTRY[function.__name__] = Quantity(
-            function.__name__, function, tuple(inspect.signature(function).parameters), unit, equation,
-            doc.split("\n\n", 1)[0].replace("\n", " "), " ".join(source.split()),
+            function.__name__,
+            function,
+            tuple(inspect.signature(function).parameters),
+            unit,
+            equation,
+            doc.split("\n\n", 1)[0].replace("\n", " "),
+            " ".join(source.split()),
         )
         return function
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from gpuecon_xl import formula
-from gpuecon_xl.catalog import Catalog, Row, blank_counts_as_zero, check_rows, key_of, parse_cell, shipped
+from gpuecon_xl.catalog import Catalog, Row, blank_counts_as_zero, check_rows, key_of, parse_cell, shipped, summed_up
 from gpuecon_xl.cells import Cells, TableValues, plain, serial
 from gpuecon_xl.errors import BadFile, nearest
 from gpuecon_xl.lang import LANGUAGES, load
@@ -204,7 +204,10 @@ def _rows(book: OpenBook, table: Table) -> list[Row]:
     known = {f.name for f in wanted} | {"meaning"}
     for extra in region.columns:
         if extra not in known:
-            book.warnings.append(f"{_place(region.sheet, region.first - 1, region.columns[extra])}: column {extra[:40]!r} of table {table.book_name} is not known and not read")
+            book.warnings.append(
+                f"{_place(region.sheet, region.first - 1, region.columns[extra])}: column {extra[:40]!r} of table "
+                f"{table.book_name} is not known and not read"
+            )
     for m in missing:
         book.warnings.append(f"{_place(region.sheet, region.first - 1, 1)}: table {table.book_name} has lost the column {m}; it counts as blank")
     rows: list[Row] = []
@@ -218,7 +221,9 @@ def _rows(book: OpenBook, table: Table) -> list[Row]:
                 continue
             cell = formulas_here.cell(region.first + r, region.columns[f.name])
             if cell.data_type == "f" and given[f.name] is None:
-                book.problems.append(f"{book.place(region, f.name, r)} holds a formula without a calculated value; open the file in Excel or LibreOffice and save it")
+                book.problems.append(
+                    f"{book.place(region, f.name, r)} holds a formula without a calculated value; open the file in Excel or LibreOffice and save it"
+                )
                 hollow = True
         if hollow or all(v is None or v == "" for v in given.values()):
             continue
@@ -240,7 +245,9 @@ def _row(book: OpenBook, table: Table, region: _Region, r: int, given: dict[str,
     complete = True
     if name is None or (isinstance(name, str) and not name.strip()):
         filled = next(k for k, v in given.items() if v not in (None, ""))
-        book.warnings.append(f"{book.place(region, table.key, r)} is empty, but {book.place(region, filled, r)} is not; the row is not read without its name")
+        book.warnings.append(
+            f"{book.place(region, table.key, r)} is empty, but {book.place(region, filled, r)} is not; the row is not read without its name"
+        )
         return row, False
     for f in table.fields:
         if not f.in_book:
@@ -292,7 +299,10 @@ def _below(book: OpenBook, table: Table, region: _Region) -> None:
     under = region.first + region.count
     column = region.columns[table.key]
     if ws.cell(under, column).value not in (None, ""):
-        book.warnings.append(f"{_place(region.sheet, under, column)} stands under table {table.book_name} and is not part of it; use the table's blank rows or extend it")
+        book.warnings.append(
+            f"{_place(region.sheet, under, column)} stands under table {table.book_name} and is not part of it; use the "
+            f"table's blank rows or extend it"
+        )
 
 
 def _check_names(book: OpenBook) -> dict[str, Any]:
@@ -312,7 +322,8 @@ def _check_names(book: OpenBook) -> dict[str, Any]:
         row = own.get(name)
         if row is not None and (cell.row, cell.column) != (region.first + row, region.columns["value"]):
             book.problems.append(
-                f"{book.place(region, 'value', row)}: the name {name} points at {_place(cell.parent.title, cell.row, cell.column)} instead; undo the sorting of Assumptions"
+                f"{book.place(region, 'value', row)}: the name {name} points at {_place(cell.parent.title, cell.row, "
+                f"cell.column)} instead; undo the sorting of Assumptions"
             )
         out[name] = cell.value
     return out
@@ -323,9 +334,7 @@ def _inputs(book: OpenBook) -> dict[str, list[Row]]:
     tables = {name: _rows(book, table) for name, table in TABLES.items()}
     _check_names(book)
     if book.problems:
-        count = len(book.problems)
-        head = book.problems[0] if count == 1 else f"{count} problems, each named below"
-        raise BadFile(f"{book.path}: {head}", book.problems)
+        raise BadFile(summed_up(str(book.path), book.problems), book.problems)
     return tables
 
 
@@ -358,8 +367,12 @@ def _doubts(catalog: Catalog, book: OpenBook) -> Iterator[str]:
             yield f"price of {r['gpu']}: low, typical and high are not in order"
         if r["typical"] is not None and not r["source"]:
             yield f"price of {r['gpu']} has no source; cost functions refuse it until one is given"
-        if isinstance(r["as_of"], dt.date) and isinstance(today, dt.date) and (today - r["as_of"]).days > limit:
-            yield f"price of {r['gpu']} is of {r['as_of']}, older than {limit:g} days"
+    stale = [
+        r for r in catalog.rows("prices") if isinstance(r["as_of"], dt.date) and isinstance(today, dt.date) and (today - r["as_of"]).days > limit
+    ]
+    if stale:
+        oldest = min(stale, key=lambda r: r["as_of"])
+        yield f"{len(stale)} prices are older than {limit:g} days, the oldest is that of {oldest['gpu']} of {oldest['as_of']}"
     for r in catalog.rows("gpus"):
         if r["memory_usable_mib"] > r["memory_gb"] * 1024 * 1.01:
             yield f"card {r['gpu']}: usable memory of {r['memory_usable_mib']:g} MiB is above the {r['memory_gb']:g} GB of the box"
@@ -369,7 +382,10 @@ def _doubts(catalog: Catalog, book: OpenBook) -> Iterator[str]:
         for r in catalog.rows(table):
             if str(r[column]).lower() not in names:
                 near = nearest(str(r[column]), [str(x[TABLES[other].key]) for x in catalog.rows(other)], 1)
-                yield f"{TABLES[table].book_name} {r[TABLES[table].key]!r}: {column} {r[column]!r} is not in {TABLES[other].book_name} (nearest: {near}); its row shows an error"
+                yield (
+                    f"{TABLES[table].book_name} {r[TABLES[table].key]!r}: {column} {r[column]!r} is not in "
+                    f"{TABLES[other].book_name} (nearest: {near}); its row shows an error"
+                )
 
 
 def book_values(path: str | Path) -> dict[str, dict[str, Any]]:
@@ -421,7 +437,7 @@ def values_of(book: OpenBook) -> dict[str, dict[str, Any]]:
         }
         tables[name] = TableValues(name, region.count, columns, formulas)
     if book.problems:
-        raise BadFile(f"{book.path}: {book.problems[0]}", book.problems)
+        raise BadFile(summed_up(str(book.path), book.problems), book.problems)
     names = {k: _raw_value(v) for k, v in _check_names(book).items()}
     cells = Cells(tables, names)
     owners: dict[tuple[str, int, int], Any] = {}
@@ -449,5 +465,3 @@ def values_of(book: OpenBook) -> dict[str, dict[str, Any]]:
         out[ws.title] = here
     out["unknown"] = unknown
     return out
-
-

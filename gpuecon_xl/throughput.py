@@ -51,9 +51,21 @@ OUTPUTS = ("decode_tok_s_user", "decode_tok_s", "output_tok_s", "total_tok_s", "
 QUICK = ("output_tok_s", "batch_max", "headroom")  # what a function in a cell needs
 
 ENGINE_FAMILIES = ("vLLM", "SGLang", "TensorRT-LLM", "NIM", "llama.cpp", "ExLlama", "MLC-LLM", "Transformers")
-_ENGINE_WORDS = (("nim", "NIM"), ("vllm", "vLLM"), ("sglang", "SGLang"), ("tensorrt", "TensorRT-LLM"), ("trtllm", "TensorRT-LLM"),
-                 ("llama.cpp", "llama.cpp"), ("llamacpp", "llama.cpp"), ("ollama", "llama.cpp"), ("llamafile", "llama.cpp"), ("lmstudio", "llama.cpp"),
-                 ("exllama", "ExLlama"), ("mlc", "MLC-LLM"), ("transformers", "Transformers"))  # fmt: skip
+_ENGINE_WORDS = (
+    ("nim", "NIM"),
+    ("vllm", "vLLM"),
+    ("sglang", "SGLang"),
+    ("tensorrt", "TensorRT-LLM"),
+    ("trtllm", "TensorRT-LLM"),
+    ("llama.cpp", "llama.cpp"),
+    ("llamacpp", "llama.cpp"),
+    ("ollama", "llama.cpp"),
+    ("llamafile", "llama.cpp"),
+    ("lmstudio", "llama.cpp"),
+    ("exllama", "ExLlama"),
+    ("mlc", "MLC-LLM"),
+    ("transformers", "Transformers"),
+)
 
 # Options that are not assumptions. The list is closed: a misspelt option is refused, with the nearest.
 OPTION_KEYS = frozenset(
@@ -99,9 +111,7 @@ def _option_value(key: str, value: Any, catalog: Catalog) -> Any:
     return check_number(value, f"option {key}", positive=key in _POSITIVE, share=key in _SHARES, whole=key in _COUNTS)
 
 
-def check_number(
-    value: Any, what: str, *, positive: bool = False, share: bool = False, whole: bool = False, at_most: float | None = None
-) -> float:
+def check_number(value: Any, what: str, *, positive: bool = False, share: bool = False, whole: bool = False, at_most: float | None = None) -> float:
     """A finite number within its bounds, or a refusal that says what would be right."""
     if value is None or isinstance(value, bool) or not isinstance(value, int | float):
         try:
@@ -132,7 +142,7 @@ def _split_text(text: str) -> tuple[tuple[str, str], ...]:
             continue
         key, sign, value = part.partition("=")
         if not sign or not key.strip() or not value.strip():
-            raise BadValue(f"options: {part.strip()[:40]!r} is not of the form key=value; write for example \"tp=2; kv=fp8\"")
+            raise BadValue(f'options: {part.strip()[:40]!r} is not of the form key=value; write for example "tp=2; kv=fp8"')
         pairs.append((key.strip(), value.strip()))
     return tuple(pairs)
 
@@ -162,9 +172,7 @@ def parse_options(options: Any, catalog: Catalog) -> dict[str, Any]:
             raise BadValue(f"options: {key!r} is not a name of an option")
         key = key.strip().lower()
         if key not in OPTION_KEYS and key not in catalog.assumptions:
-            raise NameNotFound(
-                f"option {key[:40]!r} does not exist; nearest: {nearest(key, [*OPTION_KEYS, *catalog.assumptions])}"
-            )
+            raise NameNotFound(f"option {key[:40]!r} does not exist; nearest: {nearest(key, [*OPTION_KEYS, *catalog.assumptions])}")
         if key in out:
             raise BadValue(f"option {key} is given twice; give it once")
         if value is None or value == "":
@@ -194,8 +202,10 @@ def _find_engine(catalog: Catalog, engine: str) -> dict[str, Any]:
     mine = [r for r in rows if r["family"] == family]
     if family is None or not mine:
         raise NameNotFound(f"engine {engine[:40]!r} is not known; one of {', '.join(ENGINE_FAMILIES)} is due, alone or with a version")
+
     def version(text: Any) -> tuple[int, ...]:
         return tuple(int(n) for n in re.findall(r"\d+", str(text))[:3])
+
     if re.search(r"\(20\d\d\)", engine):
         return min(mine, key=lambda r: version(r["since"]))  # only the year is known: the oldest
     asked = re.search(r"(\d+\.\d+(\.\d+)?)", engine)
@@ -223,7 +233,13 @@ class Setup:
 
 
 def setup(
-    catalog: Catalog, model: str, gpu: str, precision: str | None, kv: str | None, engine: str | None, mode: str,
+    catalog: Catalog,
+    model: str,
+    gpu: str,
+    precision: str | None,
+    kv: str | None,
+    engine: str | None,
+    mode: str,
     assumptions: tuple[tuple[str, Any], ...] = (),
 ) -> Setup:
     """Facts for one combination, gathered once for each catalogue and kept.
@@ -243,8 +259,14 @@ def setup(
 
 
 def inputs_of(
-    catalog: Catalog, model: dict[str, Any], gpu: dict[str, Any], precision: dict[str, Any], kv: dict[str, Any],
-    engine: dict[str, Any], mode: str, assumptions: Mapping[str, Any],
+    catalog: Catalog,
+    model: dict[str, Any],
+    gpu: dict[str, Any],
+    precision: dict[str, Any],
+    kv: dict[str, Any],
+    engine: dict[str, Any],
+    mode: str,
+    assumptions: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Every input of the throughput equations that does not vary with load and layout."""
     from gpuecon_xl.equations.memory import kernel_used
@@ -274,7 +296,13 @@ def inputs_of(
 
 
 def _setup(
-    catalog: Catalog, model: str, gpu: str, precision: str | None, kv: str | None, engine: str | None, mode: str,
+    catalog: Catalog,
+    model: str,
+    gpu: str,
+    precision: str | None,
+    kv: str | None,
+    engine: str | None,
+    mode: str,
     assumptions: tuple[tuple[str, Any], ...],
 ) -> Setup:
     model_row, told = catalog.find_model(model)
@@ -378,13 +406,9 @@ def best_layout(
     return best
 
 
-def best_headroom(
-    s: Setup, batch: float, input_tokens: float, output_tokens: float, gpus: int, tp: int | None, pp: int | None
-) -> float:
+def best_headroom(s: Setup, batch: float, input_tokens: float, output_tokens: float, gpus: int, tp: int | None, pp: int | None) -> float:
     """The largest headroom over the layouts."""
-    return max(
-        s.quick(*s.quick_carried, batch, input_tokens, output_tokens, gpus, t, p)[2] for t, p in layouts(gpus, tp, pp)
-    )
+    return float(max(s.quick(*s.quick_carried, batch, input_tokens, output_tokens, gpus, t, p)[2] for t, p in layouts(gpus, tp, pp)))
 
 
 def check_layout(gpus: float, tp: Any, pp: Any) -> tuple[int, int | None, int | None]:
@@ -411,8 +435,19 @@ def too_big(s: Setup, gpus: int, context: float) -> BadValue:
 
 
 def predict_one(
-    catalog: Catalog, model: str, gpu: str, precision: str | None, batch: float | None, input_tokens: float,
-    output_tokens: float, gpus: Any, tp: Any, pp: Any, kv: str | None, engine: str | None, mode: str,
+    catalog: Catalog,
+    model: str,
+    gpu: str,
+    precision: str | None,
+    batch: float | None,
+    input_tokens: float,
+    output_tokens: float,
+    gpus: Any,
+    tp: Any,
+    pp: Any,
+    kv: str | None,
+    engine: str | None,
+    mode: str,
     assumptions: tuple[tuple[str, Any], ...] = (),
 ) -> Prediction:
     """One prediction, arguments already told apart from options."""
@@ -435,10 +470,27 @@ def predict_one(
     if limit and tokens_in + tokens_out > limit:
         notes.append(f"{tokens_in + tokens_out:g} tokens are beyond the {limit:g} that {s.model['model']} was made for")
     return Prediction(
-        v["decode_tok_s_user"], v["decode_tok_s"], v["output_tok_s"], v["total_tok_s"], v["prefill_tok_s"], v["ttft_s"],
-        v["decode_step_s"], v["batch_max"], v["headroom"], v["fit_class"], v["bound"], v["output_tok_s_low"],
-        v["output_tok_s_high"], v["admitted"], v["weights_gb"], v["kv_gb_sequence"], v["kv_budget_gb"], v["replicas"],
-        t_used, p_used, "measured" if row else "estimated",
+        v["decode_tok_s_user"],
+        v["decode_tok_s"],
+        v["output_tok_s"],
+        v["total_tok_s"],
+        v["prefill_tok_s"],
+        v["ttft_s"],
+        v["decode_step_s"],
+        v["batch_max"],
+        v["headroom"],
+        v["fit_class"],
+        v["bound"],
+        v["output_tok_s_low"],
+        v["output_tok_s_high"],
+        v["admitted"],
+        v["weights_gb"],
+        v["kv_gb_sequence"],
+        v["kv_budget_gb"],
+        v["replicas"],
+        t_used,
+        p_used,
+        "measured" if row else "estimated",
         "; ".join(notes),
     )
 

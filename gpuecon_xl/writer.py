@@ -204,7 +204,7 @@ class _Writer:
         if spec.print_columns:  # the workings to the right are for the screen
             ws.print_area(0, 0, spec.next_row() - 1, spec.print_columns - 1)
         ws.set_margins(0.4, 0.4, 0.7, 0.7)
-        ws.set_header(f"&L&\"Calibri,Bold\"&12{title}&R&9gpuecon_xl {__version__}")
+        ws.set_header(f'&L&"Calibri,Bold"&12{title}&R&9gpuecon_xl {__version__}')
         ws.set_footer("&L&9&F&C&9&A&R&9&P / &N")
 
     def _formula(self, ws: Any, row: int, column: int, e: Expr, value: Any, fmt: Any) -> None:
@@ -336,12 +336,18 @@ class _Writer:
         red = self.fmt("mark_red", "mark", bg_color="#F9DADA", font_color="#9C1C1C")
         if c.fmt == "fit":
             for word, look in (("fits", green), ("tight", amber), ("no", red)):
-                ws.conditional_format(first, column, last, column, {"type": "cell", "criteria": "==", "value": f'"{self.texts("word." + word)}"', "format": look})
+                ws.conditional_format(
+                    first, column, last, column, {"type": "cell", "criteria": "==", "value": f'"{self.texts("word." + word)}"', "format": look}
+                )
         if c.fmt == "status":
             for word, look in (("check_ok", green), ("check_all_ok", green), ("check_amber", amber), ("check_look", red)):
-                ws.conditional_format(first, column, last, column, {"type": "cell", "criteria": "==", "value": f'"{self.texts("word." + word)}"', "format": look})
+                ws.conditional_format(
+                    first, column, last, column, {"type": "cell", "criteria": "==", "value": f'"{self.texts("word." + word)}"', "format": look}
+                )
         if c.name == "deviation":
-            ws.conditional_format(first, column, last, column, {"type": "cell", "criteria": "not between", "minimum": -0.5, "maximum": 0.5, "format": amber})
+            ws.conditional_format(
+                first, column, last, column, {"type": "cell", "criteria": "not between", "minimum": -0.5, "maximum": 0.5, "format": amber}
+            )
         if c.name == "confidence":
             ws.conditional_format(first, column, last, column, {"type": "cell", "criteria": "==", "value": '"unverified"', "format": amber})
 

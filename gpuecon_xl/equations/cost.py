@@ -66,7 +66,12 @@ def cost_all_tokens_mtok(cost_eur_mtok: Num, output_share: Num) -> Num:
 
 @quantity("money/month", "price · card_to_server / months_written_off + electricity of a month")
 def own_cost_month(
-    price: Num, card_to_server: Num, months_written_off: Num, tdp_w: Num, utilization: Num, electricity_kwh: Num,
+    price: Num,
+    card_to_server: Num,
+    months_written_off: Num,
+    tdp_w: Num,
+    utilization: Num,
+    electricity_kwh: Num,
 ) -> Num:
     """Monthly cost of one owned card: server written off by month, and its electricity.
 
@@ -77,10 +82,7 @@ def own_cost_month(
 
     Source: Ökonomie der LLM-Inferenz, Inferenzrechner, 2026-09 (8,500 · 1.8 / 36 + 76.65 = about 502).
     """
-    return (
-        price * card_to_server / months_written_off
-        + tdp_w / KILO * utilization * HOURS_MONTH * electricity_kwh
-    )
+    return price * card_to_server / months_written_off + tdp_w / KILO * utilization * HOURS_MONTH * electricity_kwh
 
 
 @quantity("money/1e6 tokens", "own_cost_month / (token_yield_g_month · 1,000)")

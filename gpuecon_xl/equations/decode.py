@@ -58,7 +58,10 @@ def head_weights_gb(vocab: Num, hidden: Num, embed_read_copies: Num, bytes_embed
 
 @quantity("GB", "(nonexpert + experts · experts_touched) / weights_overhead + head")
 def weights_read_gb(
-    nonexpert_weights_gb: Num, expert_weights_gb: Num, experts_touched: Num, weights_overhead: Num,
+    nonexpert_weights_gb: Num,
+    expert_weights_gb: Num,
+    experts_touched: Num,
+    weights_overhead: Num,
     head_weights_gb: Num,
 ) -> Num:
     """Weights that one decode step reads, all GPUs of a replica together.
@@ -70,8 +73,15 @@ def weights_read_gb(
 
 @quantity("GB", "kv_reads · (context_mean · layers_full · kv_width + windowed part) · bytes_kv / 1e9 + state")
 def kv_read_gb_sequence(
-    kv_reads: Num, context_mean: Num, window: Num, layers_full: Num, kv_width: Num, layers_window: Num,
-    window_kv_width: Num, bytes_kv: Num, state_gb_sequence: Num,
+    kv_reads: Num,
+    context_mean: Num,
+    window: Num,
+    layers_full: Num,
+    kv_width: Num,
+    layers_window: Num,
+    window_kv_width: Num,
+    bytes_kv: Num,
+    state_gb_sequence: Num,
 ) -> Num:
     """Cache that one step reads for one sequence on one GPU; a recurrent state is read and written.
 
@@ -115,7 +125,13 @@ def decode_gflop_token(active_b: Num) -> Num:
 
 @quantity("GFLOP", "2 · 2 · heads · attention_dim · context_mean · (layers_full + layers_window) / 1e9")
 def attention_gflop_token(
-    heads: Num, head_dim: Num, kv_lora_rank: Num, context_mean: Num, layers_full: Num, layers_window: Num, window: Num,
+    heads: Num,
+    head_dim: Num,
+    kv_lora_rank: Num,
+    context_mean: Num,
+    layers_full: Num,
+    layers_window: Num,
+    window: Num,
     kv_reads: Num,
 ) -> Num:
     """Arithmetic of attention for one decoded token: scores and weighted sum.
@@ -132,7 +148,12 @@ def attention_gflop_token(
 
 @quantity("s", "micro_batch · (linear / peak_tflops + attention / tflops_16) / (tp · compute_efficiency · 1,000)")
 def decode_compute_s(
-    micro_batch: Num, decode_gflop_token: Num, attention_gflop_token: Num, tp: Num, peak_tflops: Num, tflops_16: Num,
+    micro_batch: Num,
+    decode_gflop_token: Num,
+    attention_gflop_token: Num,
+    tp: Num,
+    peak_tflops: Num,
+    tflops_16: Num,
     compute_efficiency: Num,
 ) -> Num:
     """Time of the arithmetic of one step.

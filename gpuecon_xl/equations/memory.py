@@ -72,7 +72,12 @@ def expert_ffn_stored(expert_ffn: Num, expert_pad: Num) -> Num:
 
 @quantity("GB", "expert_mats · hidden · expert_ffn_stored · experts · layers_moe · bytes_weight · weights_overhead / 1e9")
 def expert_weights_gb(
-    hidden: Num, expert_ffn_stored: Num, experts: Num, layers_moe: Num, expert_mats: Num, bytes_weight: Num,
+    hidden: Num,
+    expert_ffn_stored: Num,
+    experts: Num,
+    layers_moe: Num,
+    expert_mats: Num,
+    bytes_weight: Num,
     weights_overhead: Num,
 ) -> Num:
     """Memory of all routed experts.
@@ -167,8 +172,15 @@ def window_tokens_kept(context_tokens: Num, window: Num) -> Num:
 
 @quantity("GB", "(context · layers_full · kv_width + kept · layers_window · window_kv_width) · bytes_kv / 1e9 + state")
 def kv_gb_sequence(
-    context_tokens: Num, window_tokens_kept: Num, window_alloc_full: Num, layers_full: Num, kv_width: Num,
-    layers_window: Num, window_kv_width: Num, bytes_kv: Num, state_gb_sequence: Num,
+    context_tokens: Num,
+    window_tokens_kept: Num,
+    window_alloc_full: Num,
+    layers_full: Num,
+    kv_width: Num,
+    layers_window: Num,
+    window_kv_width: Num,
+    bytes_kv: Num,
+    state_gb_sequence: Num,
 ) -> Num:
     """Cache that the engine sets aside on one GPU (all its layers) for one finished request.
 
@@ -180,10 +192,7 @@ def kv_gb_sequence(
     Source: vLLM's block allocator, ``catalog/engines.csv``.
     """
     window_tokens = where(both(window_alloc_full > 0, layers_full > 0), context_tokens, window_tokens_kept)
-    return (
-        (context_tokens * layers_full * kv_width + window_tokens * layers_window * window_kv_width) * bytes_kv / GIGA
-        + state_gb_sequence
-    )
+    return (context_tokens * layers_full * kv_width + window_tokens * layers_window * window_kv_width) * bytes_kv / GIGA + state_gb_sequence
 
 
 @quantity("GB", "memory_usable_mib · 2^20 / 1e9")
@@ -211,8 +220,16 @@ def engine_memory_gb(capacity_gb: Num, memory_share: Num, memory_free_share: Num
 
 @quantity("GB", "(activations + non-torch) · 2^30 / 1e9")
 def engine_overhead_gb(
-    experts: Num, capacity_gb: Num, activation_dense_gib: Num, activation_moe_gib: Num, large_card_gb: Num,
-    small_card_factor: Num, nontorch_one_gib: Num, nontorch_many_gib: Num, tp: Num, pp: Num,
+    experts: Num,
+    capacity_gb: Num,
+    activation_dense_gib: Num,
+    activation_moe_gib: Num,
+    large_card_gb: Num,
+    small_card_factor: Num,
+    nontorch_one_gib: Num,
+    nontorch_many_gib: Num,
+    tp: Num,
+    pp: Num,
 ) -> Num:
     """Memory of one GPU that the engine needs beside weights and cache.
 
@@ -273,7 +290,13 @@ def admitted(batch: Num, batch_max: Num) -> Num:
 
 @quantity("1", "(engine_memory_gb - need) / engine_memory_gb")
 def headroom(
-    engine_memory_gb: Num, weights_gb: Num, tp: Num, pp: Num, engine_overhead_gb: Num, batch: Num, replicas: Num,
+    engine_memory_gb: Num,
+    weights_gb: Num,
+    tp: Num,
+    pp: Num,
+    engine_overhead_gb: Num,
+    batch: Num,
+    replicas: Num,
     kv_gb_sequence: Num,
 ) -> Num:
     """Share of the engine's memory left free with the batch asked; negative when it does not fit.

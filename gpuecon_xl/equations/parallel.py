@@ -11,9 +11,7 @@ from gpuecon_xl.units import BYTES_16_BIT, GIGA, MEGA, PAIR
 
 
 @quantity("card", "weights_gb / max(room - batch / gpus · kv_gb_one_card, weights_gb / gpus)")
-def tp_needed(
-    weights_gb: Num, engine_memory_gb: Num, engine_overhead_gb: Num, batch: Num, kv_gb_one_card: Num, gpus: Num
-) -> Num:
+def tp_needed(weights_gb: Num, engine_memory_gb: Num, engine_overhead_gb: Num, batch: Num, kv_gb_one_card: Num, gpus: Num) -> Num:
     """Cards that must share the weights so that the cache of the batch fits beside them; may be fractional.
 
     room = engine_memory_gb - engine_overhead_gb. All cards share them when the cache alone takes too much.
@@ -87,7 +85,12 @@ def hop_s_token(pp: Num, hidden: Num, bus_pair_gb_s: Num) -> Num:
 
 @quantity("s", "collective_start_s + (pp - 1) · alpha_pair_us / 1e6 + micro_batch · (collective_s_token + hop_s_token)")
 def decode_collective_s(
-    collective_start_s: Num, alpha_pair_us: Num, pp: Num, micro_batch: Num, collective_s_token: Num, hop_s_token: Num,
+    collective_start_s: Num,
+    alpha_pair_us: Num,
+    pp: Num,
+    micro_batch: Num,
+    collective_s_token: Num,
+    hop_s_token: Num,
     collectives: Num,
 ) -> Num:
     """Time of a decode step spent between cards.

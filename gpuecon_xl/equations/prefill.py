@@ -30,7 +30,13 @@ def prefill_gflop_token(active_b: Num, embed_params_b: Num) -> Num:
 
 @quantity("GFLOP", "2 · 2 · heads · head_dim · mean tokens seen · layers / 1e9")
 def prefill_attention_gflop_token(
-    heads: Num, head_dim: Num, layers_full: Num, layers_window: Num, window: Num, input_tokens: Num, prefix_tokens: Num,
+    heads: Num,
+    head_dim: Num,
+    layers_full: Num,
+    layers_window: Num,
+    window: Num,
+    input_tokens: Num,
+    prefix_tokens: Num,
 ) -> Num:
     """Arithmetic of causal attention for one prompt token: it sees the prefix and half of the prompt before it.
 
@@ -43,8 +49,15 @@ def prefill_attention_gflop_token(
 
 @quantity("s", "(linear / peak_tflops + attention / tflops_16) / (tp · compute_efficiency · 1,000) + collectives")
 def prefill_s_token(
-    prefill_gflop_token: Num, prefill_attention_gflop_token: Num, tp: Num, peak_tflops: Num, tflops_16: Num,
-    compute_efficiency: Num, collective_s_token: Num, hop_s_token: Num, collectives: Num,
+    prefill_gflop_token: Num,
+    prefill_attention_gflop_token: Num,
+    tp: Num,
+    peak_tflops: Num,
+    tflops_16: Num,
+    compute_efficiency: Num,
+    collective_s_token: Num,
+    hop_s_token: Num,
+    collectives: Num,
 ) -> Num:
     """Time of one prompt token of a long prompt, on one replica.
 
@@ -56,8 +69,14 @@ def prefill_s_token(
 
 @quantity("s", "weights of all layers that the prompt touches / (tp · bandwidth_gb_s · weight_efficiency)")
 def prefill_weights_s(
-    nonexpert_weights_gb: Num, expert_weights_gb: Num, experts: Num, experts_active: Num, prompt_tokens: Num, tp: Num,
-    bandwidth_gb_s: Num, weight_efficiency: Num,
+    nonexpert_weights_gb: Num,
+    expert_weights_gb: Num,
+    experts: Num,
+    experts_active: Num,
+    prompt_tokens: Num,
+    tp: Num,
+    bandwidth_gb_s: Num,
+    weight_efficiency: Num,
 ) -> Num:
     """Time to read the weights once for a prompt; a short prompt is bound by it.
 
@@ -69,7 +88,11 @@ def prefill_weights_s(
 
 @quantity("s", "max(prompt_tokens · prefill_s_token, prefill_weights_s) + fixed_step_s + collective_start_s")
 def prefill_s(
-    prompt_tokens: Num, prefill_s_token: Num, prefill_weights_s: Num, fixed_step_s: Num, collective_start_s: Num,
+    prompt_tokens: Num,
+    prefill_s_token: Num,
+    prefill_weights_s: Num,
+    fixed_step_s: Num,
+    collective_start_s: Num,
     collectives: Num,
 ) -> Num:
     """Time to the end of one prompt, nothing else running.

@@ -46,7 +46,12 @@ def decode_tok_s(decode_tok_s_user: Num, admitted: Num) -> Num:
 
 @quantity("s", "sequences_replica · tokens_per_step · prompt_tokens / output_tokens · prefill_s_token / pp")
 def interleave_s(
-    sequences_replica: Num, tokens_per_step: Num, prompt_tokens: Num, output_tokens: Num, prefill_s_token: Num, pp: Num,
+    sequences_replica: Num,
+    tokens_per_step: Num,
+    prompt_tokens: Num,
+    output_tokens: Num,
+    prefill_s_token: Num,
+    pp: Num,
 ) -> Num:
     """Time of prompts that ride along each decode step, so that finished requests are replaced.
 
@@ -93,8 +98,14 @@ def prefill_share(interleave_s: Num, mean_step_s: Num) -> Num:
 
 @quantity("s", "prefill_s · (1 + wait for other prompts) + decode_step_s / 2 + wait in the queue")
 def ttft_s(
-    prefill_s: Num, prefill_share: Num, decode_step_s: Num, batch: Num, admitted: Num, output_tok_s: Num,
-    output_tokens: Num, sequences_replica: Num,
+    prefill_s: Num,
+    prefill_share: Num,
+    decode_step_s: Num,
+    batch: Num,
+    admitted: Num,
+    output_tok_s: Num,
+    output_tokens: Num,
+    sequences_replica: Num,
 ) -> Num:
     """Mean time to first token at that concurrency.
 
@@ -138,7 +149,13 @@ def token_yield_g_month(tok_s: Num, utilization: Num) -> Num:
 
 @quantity("sequence", "⌊(memory_gb · cards - params_b · bytes_weight · 1.03) / (kv_bytes_token · context / 1e9)⌋")
 def yield_batch(
-    memory_gb: Num, cards: Num, params_b: Num, bytes_weight: Num, weights_factor_stated: Num, kv_bytes_token: Num, context: Num,
+    memory_gb: Num,
+    cards: Num,
+    params_b: Num,
+    bytes_weight: Num,
+    weights_factor_stated: Num,
+    kv_bytes_token: Num,
+    context: Num,
 ) -> Num:
     """Sequences that fit beside the weights in the cards' marketing memory: the published ideal, no engine.
 

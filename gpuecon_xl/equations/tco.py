@@ -100,8 +100,15 @@ def tco_eur(capex_eur: Num, electricity_eur: Num, maintenance_eur: Num, running_
 
 @quantity("EUR", "capex_eur + maintenance_eur + running_eur - residual_eur + idle electricity")
 def tco_fixed_eur(
-    capex_eur: Num, maintenance_eur: Num, running_eur: Num, residual_eur: Num, tdp_w: Num, idle_share: Num,
-    horizon_h: Num, electricity_eur_kwh: Num, pue: Num,
+    capex_eur: Num,
+    maintenance_eur: Num,
+    running_eur: Num,
+    residual_eur: Num,
+    tdp_w: Num,
+    idle_share: Num,
+    horizon_h: Num,
+    electricity_eur_kwh: Num,
+    pue: Num,
 ) -> Num:
     """The part of the total cost that does not depend on use.
 

@@ -12,9 +12,9 @@ from gpuecon_xl.ops import (
     if_error,
     index,
     join,
+    lift,
     match,
     maximum,
-    name,
     rank_in_group,
     rounded,
     where,
@@ -63,8 +63,20 @@ def candidates_table() -> TableSpec:
     for q, fmt in (("engine_overhead_gb", "one"), ("kv_budget_gb", "one"), ("batch_max", "whole"), ("admitted", "one"), ("headroom", "pct"),
                    ("fit_class", "text"), ("sequences_replica", "one"), ("micro_batch", "one")):  # fmt: skip
         t.quantity(q, fmt, LONG)
-    for q, fmt in (("weights_read_gb", "one"), ("kv_read_gb_sequence", "small"), ("decode_weights_s", "seconds"), ("decode_kv_s", "seconds"), ("decode_compute_s", "seconds"),
-                   ("collective_s_token", "seconds"), ("decode_collective_s", "seconds"), ("roofline_step_s", "seconds"), ("decode_step_s", "seconds"), ("prefill_s_token", "seconds"), ("interleave_s", "seconds"), ("output_tok_s", "whole")):  # fmt: skip
+    for q, fmt in (
+        ("weights_read_gb", "one"),
+        ("kv_read_gb_sequence", "small"),
+        ("decode_weights_s", "seconds"),
+        ("decode_kv_s", "seconds"),
+        ("decode_compute_s", "seconds"),
+        ("collective_s_token", "seconds"),
+        ("decode_collective_s", "seconds"),
+        ("roofline_step_s", "seconds"),
+        ("decode_step_s", "seconds"),
+        ("prefill_s_token", "seconds"),
+        ("interleave_s", "seconds"),
+        ("output_tok_s", "whole"),
+    ):
         t.quantity(q, fmt, LONG)
     runs_alone(t)
     t.quantity("output_tok_s_low", "whole", LONG)
@@ -88,10 +100,10 @@ def broken(t: TableSpec) -> dict[str, Expr]:
     """For each limit, the condition that a candidate breaks it."""
 
     def needs(flag: str, has: Expr) -> Expr:
-        return both(equal(t.joined(flag), "yes"), has)
+        return lift(both(equal(t.joined(flag), "yes"), has))
 
     def above(limit: str, value: Expr) -> Expr:
-        return both(t.joined(limit) > 0, value > t.joined(limit))
+        return lift(both(t.joined(limit) > 0, value > t.joined(limit)))
 
     return {
         "memory": equal(t.cell("fit_class"), "no"),
@@ -136,7 +148,7 @@ def matrix_table() -> TableSpec:
     pick, found = t.cell("pick_row"), t.cell("pick_row") > 0
 
     def of_pick(column: str, otherwise: object = "") -> Expr:
-        return where(found, index(col("Candidates", column), maximum(pick, 1)), otherwise)
+        return lift(where(found, index(col("Candidates", column), maximum(pick, 1)), otherwise))
 
     t.formula("recommended", of_pick("build", words("nothing_fits")), "strong", 26)
     t.formula("cost_eur_mtok", of_pick("cost_eur_mtok"), "rate", 11, "EUR/1e6 output tokens")
@@ -145,7 +157,9 @@ def matrix_table() -> TableSpec:
     t.formula("fit", where(found, words(index(col("Candidates", "fit_class"), maximum(pick, 1))), words("no")), "fit", 9)
     kept = count_both(col("Candidates", "w"), n, col("Candidates", "limit"), "none")
     t.formula("kept", kept, "whole", 9, "build")
-    t.formula("reason", where(found, join(words("cheapest_of"), " ", t.cell("kept"), " ", words("that_keep_limits")), words("no_build_keeps")), "text", 40)
+    t.formula(
+        "reason", where(found, join(words("cheapest_of"), " ", t.cell("kept"), " ", words("that_keep_limits")), words("no_build_keeps")), "text", 40
+    )
     t.formula("second_row", if_error(match(join(n, "/2"), col("Candidates", "place")), 0), "whole", 8)
     second, has_second = t.cell("second_row"), t.cell("second_row") > 0
     t.formula("runner_up", where(has_second, index(col("Candidates", "build"), maximum(second, 1)), words("none")), "text", 26)

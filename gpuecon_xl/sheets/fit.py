@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from gpuecon_xl.ops import Expr, col, either, equal, index, look_up, match, minimum, name, where, words
 from gpuecon_xl.sheets.model import SheetSpec, TableSpec
 from gpuecon_xl.sheets.throughput import LONG, kv_name
@@ -37,7 +39,7 @@ def need_table() -> TableSpec:
     alloc = index(col("Engines", "window_alloc_full"), engine)
     t.quantity("kv_width", "whole", LONG, as_="kv_width_one_card", tp=1)
     t.quantity("window_kv_width", "whole", LONG, as_="window_kv_width_one_card", tp=1)
-    one = {"kv_width": t.cell("kv_width_one_card"), "window_kv_width": t.cell("window_kv_width_one_card")}
+    one: dict[str, Any] = {"kv_width": t.cell("kv_width_one_card"), "window_kv_width": t.cell("window_kv_width_one_card")}
     t.quantity("kv_bytes_token", "whole", LONG, **one)
     t.quantity("kv_gb_sequence", "small", LONG, as_="kv_gb_one_card", tp=1, window_alloc_full=alloc, **one)
     t.quantity("decode_gflop_token", "one", LONG)
@@ -72,7 +74,9 @@ def fit_matrix(models: list[str]) -> TableSpec:
     t = TableSpec("FitMatrix", guard="model", title="table.fit_matrix", note="note.fit_matrix")
     t.inputs("model", [*models, *[None] * 3], "text", 24)
     t.formula("params_b", index(col("Models", "params_b"), match(t.cell("model"), col("Models", "model"))), "one", 9, "1e9")
-    t.formula("bytes_weight", index(col("Precisions", "bytes_weight"), match(name("fit_precision"), col("Precisions", "precision"))), "small", 8, "byte")
+    t.formula(
+        "bytes_weight", index(col("Precisions", "bytes_weight"), match(name("fit_precision"), col("Precisions", "precision"))), "small", 8, "byte"
+    )
     for k in range(len(FIT_CARDS)):
         memory = slot(f"card_{k + 1}", "memory_gb")
         left = t.expression("weights_headroom", memory_gb=memory, gpus=name("fit_cards"))

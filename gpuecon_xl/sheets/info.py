@@ -14,6 +14,7 @@ from gpuecon_xl.ops import (
     equal,
     if_error,
     index,
+    lift,
     match,
     maximum,
     name,
@@ -22,8 +23,8 @@ from gpuecon_xl.ops import (
     word,
 )
 from gpuecon_xl.quantity import REGISTRY
-from gpuecon_xl.sheets.money import reference_rows
 from gpuecon_xl.sheets.model import Chart, SheetSpec, TableSpec
+from gpuecon_xl.sheets.money import reference_rows
 from gpuecon_xl.units import MEGA
 
 
@@ -40,15 +41,34 @@ def cover_sheet(catalog: Catalog, texts: Texts) -> SheetSpec:
         ("cover.tco", index(col("Fleet", "build_tco_eur"), fleet), "EUR", "tco"),
         ("cover.tok_s", index(col("Candidates", "output_tok_s"), cand), "token/s", "candidates"),
         ("cover.cost", index(col("Candidates", "cost_eur_mtok"), cand), "EUR/1e6 output tokens", "candidates"),
-        ("cover.cost_low", index(col("Candidates", "cost_eur_mtok"), cand) * index(col("Candidates", "output_tok_s"), cand)
-         / index(col("Candidates", "output_tok_s_high"), cand), "EUR/1e6 output tokens", "candidates"),
-        ("cover.cost_high", index(col("Candidates", "cost_eur_mtok"), cand) * index(col("Candidates", "output_tok_s"), cand)
-         / index(col("Candidates", "output_tok_s_low"), cand), "EUR/1e6 output tokens", "candidates"),
-        ("cover.breakeven", if_error(where(index(col("Versus", "breakeven_use"), 1) < 0, word("rent_wins"), index(col("Versus", "breakeven_use"), 1)), word("rent_wins")), "1", "breakeven"),
+        (
+            "cover.cost_low",
+            index(col("Candidates", "cost_eur_mtok"), cand)
+            * index(col("Candidates", "output_tok_s"), cand)
+            / index(col("Candidates", "output_tok_s_high"), cand),
+            "EUR/1e6 output tokens",
+            "candidates",
+        ),
+        (
+            "cover.cost_high",
+            index(col("Candidates", "cost_eur_mtok"), cand)
+            * index(col("Candidates", "output_tok_s"), cand)
+            / index(col("Candidates", "output_tok_s_low"), cand),
+            "EUR/1e6 output tokens",
+            "candidates",
+        ),
+        (
+            "cover.breakeven",
+            if_error(
+                where(index(col("Versus", "breakeven_use"), 1) < 0, word("rent_wins"), index(col("Versus", "breakeven_use"), 1)), word("rent_wins")
+            ),
+            "1",
+            "breakeven",
+        ),
         ("cover.answered", count_numbers(col("Matrix", "cost_eur_mtok")), "workload", "matrix"),
         ("cover.unverified", unverified(), "row", "checks"),
         ("cover.master", index(col("MasterCheck", "result"), 1), "", "checks"),
-    ]  # fmt: skip
+    ]
     t = TableSpec("KeyFigures", title="table.key_figures")
     t.fixed("figure", [texts(k) for k, _, _, _ in figures], "text", 52)
     by_unit = {"EUR": "money", "token/s": "whole", "EUR/1e6 output tokens": "rate", "1": "pct", "workload": "whole", "row": "whole"}
@@ -103,7 +123,7 @@ def decision_sheet(texts: Texts) -> SheetSpec:
     at = maximum(t.cell("matrix_row"), 1)
 
     def live(column: str) -> Expr:
-        return where(t.cell("matrix_row") > 0, index(col("Matrix", column), at), "")
+        return lift(where(t.cell("matrix_row") > 0, index(col("Matrix", column), at), ""))
 
     t.formula("recommended", live("recommended"), "strong", 26)
     t.formula("cost_eur_mtok", live("cost_eur_mtok"), "rate", 12, "EUR/1e6 output tokens")
@@ -159,9 +179,22 @@ def checks_sheet(computed: dict[str, TableSpec], texts: Texts) -> SheetSpec:
     ]
     for table, _, source, key in GROWING:
         rows.append((f"room_{source.lower()}", rows_filled(source, key) - rows_shown(table), "row"))
-    for table, column in (("Candidates", "rank"), ("TcoCards", "tco_eur"), ("Cost", "cost_eur_mtok"), ("Matrix", "recommended"), ("Fleet", "build_tco_eur"),
-                          ("Need", "need_exact_gb"), ("Measured", "predicted"), ("Speed", "output_tok_s"), ("Versus", "answer"), ("OpenOwn", "verdict"),
-                          ("RentCost", "rent_cost_mtok"), ("Scenarios", "cost_eur_mtok"), ("CostCurve", "own_eur_mtok"), ("PerfEuro", "tok_s_per_keur")):  # fmt: skip
+    for table, column in (
+        ("Candidates", "rank"),
+        ("TcoCards", "tco_eur"),
+        ("Cost", "cost_eur_mtok"),
+        ("Matrix", "recommended"),
+        ("Fleet", "build_tco_eur"),
+        ("Need", "need_exact_gb"),
+        ("Measured", "predicted"),
+        ("Speed", "output_tok_s"),
+        ("Versus", "answer"),
+        ("OpenOwn", "verdict"),
+        ("RentCost", "rent_cost_mtok"),
+        ("Scenarios", "cost_eur_mtok"),
+        ("CostCurve", "own_eur_mtok"),
+        ("PerfEuro", "tok_s_per_keur"),
+    ):
         rows.append((f"errors_{table.lower()}", count_errors(col(table, column)), "cell"))
     t = TableSpec("Checks", title="table.checks")
     codes = [*(c for c, _, _ in rows), "stale", "unverified"]
@@ -263,4 +296,3 @@ def changes_sheet(version: str, texts: Texts) -> SheetSpec:
     t.inputs("what", [texts("changes.first")] + [None] * 24, "text", 90)
     s.table(t)
     return s
-

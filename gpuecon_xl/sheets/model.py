@@ -83,7 +83,9 @@ class TableSpec:
         self.columns.append(Column(column, "fixed", fmt, width, unit, label=label))
         return self
 
-    def inputs(self, column: str, values: Sequence[Any], fmt: str = "general", width: int = 12, unit: str = "", described: Field | None = None) -> TableSpec:
+    def inputs(
+        self, column: str, values: Sequence[Any], fmt: str = "general", width: int = 12, unit: str = "", described: Field | None = None
+    ) -> TableSpec:
         """Add a column that people edit."""
         self.fixed(column, values, fmt, width, unit)
         self.columns[-1].kind = "input"
@@ -91,7 +93,14 @@ class TableSpec:
         return self
 
     def formula(
-        self, column: str, expression: Any, fmt: str = "general", width: int = 12, unit: str = "", label: str = "", guarded: bool = True,
+        self,
+        column: str,
+        expression: Any,
+        fmt: str = "general",
+        width: int = 12,
+        unit: str = "",
+        label: str = "",
+        guarded: bool = True,
         heading: Expr | None = None,
     ) -> TableSpec:
         """Add a computed column; in a row whose guard is blank it gives ""."""
@@ -105,7 +114,9 @@ class TableSpec:
         self, column: str, expressions: Sequence[Any], fmt: str = "general", width: int = 12, unit: str = "", fmts: Sequence[str] = ()
     ) -> TableSpec:
         """Add a column with a formula of its own in each row (None leaves the cell empty)."""
-        self.columns.append(Column(column, "formula", fmt, width, unit, formula=[None if e is None else lift(e) for e in expressions], fmts=tuple(fmts)))
+        self.columns.append(
+            Column(column, "formula", fmt, width, unit, formula=[None if e is None else lift(e) for e in expressions], fmts=tuple(fmts))
+        )
         return self
 
     def quantity(self, quantity: str, fmt: str = "", width: int = 12, as_: str = "", **given: Any) -> TableSpec:
@@ -253,7 +264,7 @@ def height(block: Block) -> int:
     if block.kind == "table":
         return HEAD_ROWS + 1 + len(block.content.rows) + 2
     if block.kind == "chart":
-        return block.content.height // 20 + 2
+        return int(block.content.height // 20 + 2)
     return 1
 
 

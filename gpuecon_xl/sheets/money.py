@@ -12,6 +12,7 @@ from gpuecon_xl.ops import (
     index,
     join,
     large,
+    lift,
     look_up,
     match,
     maximum,
@@ -30,7 +31,7 @@ from gpuecon_xl.units import GIGA, MEGA, MONTHS_YEAR
 def sourced_price(row: Expr) -> Expr:
     """Typical price of a row of Prices; #N/A without price or source: no source, no price."""
     price, source = index(col("Prices", "typical"), row), index(col("Prices", "source"), row)
-    return where(either(equal(price, ""), equal(source, "")), not_available(), price)
+    return lift(where(either(equal(price, ""), equal(source, "")), not_available(), price))
 
 
 def tco_cards_table(count: int) -> TableSpec:
@@ -57,7 +58,7 @@ def end_of_range(t: TableSpec, end: str) -> Expr:
     price = index(col("Prices", end), row)
     given = where(equal(price, ""), t.cell("price_eur"), t.expression("price_eur", price=price, currency=index(col("Prices", "currency"), row)))
     extra = given - t.cell("price_eur")
-    return t.cell("tco_eur") + extra * (1 + name("maintenance_share_year") * name("horizon_years") - name("residual_share"))
+    return lift(t.cell("tco_eur") + extra * (1 + name("maintenance_share_year") * name("horizon_years") - name("residual_share")))
 
 
 def tco_parts(t: TableSpec) -> None:
@@ -103,8 +104,20 @@ def fleet_table() -> TableSpec:
     t.formula("power_w", t.joined("tdp_w") * t.joined("gpus"), "whole", LONG, "W")
     t.formula("outlay_eur", t.cell("capex_eur") * t.joined("gpus"), "money", 12, "EUR")
     t.formula("build_tco_eur", t.cell("tco_eur") * t.joined("gpus"), "money", 12, "EUR")
-    return t.lead("build", "price_eur", "chassis_eur_gpu", "capex_eur", "electricity_eur", "maintenance_eur", "running_eur", "residual_eur", "tco_eur",
-                  "outlay_eur", "build_tco_eur", "power_w")  # fmt: skip
+    return t.lead(
+        "build",
+        "price_eur",
+        "chassis_eur_gpu",
+        "capex_eur",
+        "electricity_eur",
+        "maintenance_eur",
+        "running_eur",
+        "residual_eur",
+        "tco_eur",
+        "outlay_eur",
+        "build_tco_eur",
+        "power_w",
+    )
 
 
 def tco_sheet(catalog: Catalog) -> SheetSpec:
@@ -143,12 +156,30 @@ def cost_table(count: int) -> TableSpec:
     t.given["horizon_h"] = t.expression("horizon_h")
     t.quantity("tokens_served_m", "whole", 12)
     runs = t.cell("output_tok_s") > 0
-    t.formula("cost_eur_mtok", where(runs, t.expression("cost_eur_mtok", tokens_served_m=maximum(t.cell("tokens_served_m"), 1 / MEGA)), words("no")), "rate", 12, "EUR/1e6 output tokens")
+    t.formula(
+        "cost_eur_mtok",
+        where(runs, t.expression("cost_eur_mtok", tokens_served_m=maximum(t.cell("tokens_served_m"), 1 / MEGA)), words("no")),
+        "rate",
+        12,
+        "EUR/1e6 output tokens",
+    )
     for end in ("low", "high"):
         factor = t.cell("output_tok_s") / maximum(index(col("Speed", f"output_tok_s_{end}"), n), 1 / MEGA)
         factor = where(t.cell("tok_s_measured") > 0, 1, factor)
-        t.formula(f"cost_{'high' if end == 'low' else 'low'}_eur_mtok", where(runs, t.cell("cost_eur_mtok") * factor, words("no")), "rate", 12, "EUR/1e6 output tokens")
-    t.formula("running_cost_mtok", where(runs, t.expression("running_cost_mtok", output_tok_s=maximum(t.cell("output_tok_s"), 1 / MEGA)), words("no")), "rate", 12, "EUR/1e6 output tokens")
+        t.formula(
+            f"cost_{'high' if end == 'low' else 'low'}_eur_mtok",
+            where(runs, t.cell("cost_eur_mtok") * factor, words("no")),
+            "rate",
+            12,
+            "EUR/1e6 output tokens",
+        )
+    t.formula(
+        "running_cost_mtok",
+        where(runs, t.expression("running_cost_mtok", output_tok_s=maximum(t.cell("output_tok_s"), 1 / MEGA)), words("no")),
+        "rate",
+        12,
+        "EUR/1e6 output tokens",
+    )
     return t.lead("gpu", "model", "precision", "batch", "gpus", "tok_s_measured", "output_tok_s", "price_eur", "tco_eur", "tokens_served_m",
                   "cost_eur_mtok", "cost_low_eur_mtok", "cost_high_eur_mtok", "running_cost_mtok")  # fmt: skip
 
@@ -185,15 +216,26 @@ def perf_sheet() -> SheetSpec:
     at = one_batch, one_batch + len(SPEED_CARDS) - 1
     s.chart(
         Chart("column", "PerfEuro", "gpu", [("tok_s_per_keur", "label.tok_s_per_keur")], "chart.per_keur", "axis.gpu", "axis.tok_s_keur", rows=at),
-        Chart("column", "PerfEuro", "gpu", [("tok_s_per_w", "label.tok_s_per_w")], "chart.per_w", "axis.gpu", "axis.tok_s_w", rows=at, y_format="0.0"),
+        Chart(
+            "column", "PerfEuro", "gpu", [("tok_s_per_w", "label.tok_s_per_w")], "chart.per_w", "axis.gpu", "axis.tok_s_w", rows=at, y_format="0.0"
+        ),
     )
     s.table(t)
     return s
 
 
-RENT_ROWS = (("S3.1a", "RTX 4090 LowCostGPU"), ("S3.1b", "RTX 5090 LowCostGPU"), ("S3.1c", "RTX 3060 LowCostGPU"), ("S3.1d", "RTX 5090 LowCostGPU"),
-             ("S3.1e", "RTX 4090 LowCostGPU"), ("S3.1f", "H100 PCIe LowCostGPU"), ("S3.1g", "RTX A6000 LowCostGPU"), ("S3.1h", "H100 PCIe LowCostGPU"),
-             ("S3.1i", "H200 LowCostGPU"), ("S3.1j", "H200 LowCostGPU"))  # fmt: skip
+RENT_ROWS = (
+    ("S3.1a", "RTX 4090 LowCostGPU"),
+    ("S3.1b", "RTX 5090 LowCostGPU"),
+    ("S3.1c", "RTX 3060 LowCostGPU"),
+    ("S3.1d", "RTX 5090 LowCostGPU"),
+    ("S3.1e", "RTX 4090 LowCostGPU"),
+    ("S3.1f", "H100 PCIe LowCostGPU"),
+    ("S3.1g", "RTX A6000 LowCostGPU"),
+    ("S3.1h", "H100 PCIe LowCostGPU"),
+    ("S3.1i", "H200 LowCostGPU"),
+    ("S3.1j", "H200 LowCostGPU"),
+)
 
 
 def rent_sheet(catalog: Catalog) -> SheetSpec:
@@ -259,11 +301,21 @@ def own_vs_api_sheet(catalog: Catalog) -> SheetSpec:
     m.formula("price", name("yield_card_price_usd"), "money", 12, "USD")
     m.given["utilization"], m.given["electricity_kwh"] = name("yield_utilization"), name("yield_electricity_kwh")
     m.quantity("own_cost_month", "money", 12)
-    m.formula("payback_card", m.expression("payback_months", outlay=m.cell("price"), rate_hour=name("yield_rent_hour"), electricity_month=0), "one", 12, "month")
+    m.formula(
+        "payback_card",
+        m.expression("payback_months", outlay=m.cell("price"), rate_hour=name("yield_rent_hour"), electricity_month=0),
+        "one",
+        12,
+        "month",
+    )
     server = m.cell("price") * name("card_to_server")
-    m.formula("payback_server", m.expression("payback_months", outlay=server, rate_hour=name("yield_rent_hour"), electricity_month=0), "one", 12, "month")
+    m.formula(
+        "payback_server", m.expression("payback_months", outlay=server, rate_hour=name("yield_rent_hour"), electricity_month=0), "one", 12, "month"
+    )
     power = m.expression("electricity_month", hours_month=m.expression("horizon_h", horizon_years=1) / MONTHS_YEAR)
-    m.formula("payback_power", m.expression("payback_months", outlay=server, rate_hour=name("yield_rent_hour"), electricity_month=power), "one", 12, "month")
+    m.formula(
+        "payback_power", m.expression("payback_months", outlay=server, rate_hour=name("yield_rent_hour"), electricity_month=power), "one", 12, "month"
+    )
     s.table(m)
     t = TableSpec("OpenOwn", guard="model", title="table.open_own", note="note.open_own")
     t.fixed("n", [float(i + 1) for i in range(count)], "whole", 5)
@@ -298,8 +350,24 @@ def own_vs_api_sheet(catalog: Catalog) -> SheetSpec:
     t.formula("own_stated_usd_mtok", t.joined("own_stated_usd_mtok"), "rate", 10, "USD/1e6 tokens")
     t.formula("verdict_stated", t.joined("verdict_stated"), "pct", 9, "1")
     t.quantity("breakeven_tokens_g_month", "small", 12, api_mtok=t.cell("blended_price_mtok"))
-    s.table(t.lead("model", "api", "params_b", "cards_needed", "cards_stated", "yield_tok_s", "token_yield_g_month", "own_cost_month_mtok",
-                   "blended_price_mtok", "verdict", "own_stated_usd_mtok", "verdict_stated", "breakeven_tokens_g_month", "breakeven_batch"))  # fmt: skip
+    s.table(
+        t.lead(
+            "model",
+            "api",
+            "params_b",
+            "cards_needed",
+            "cards_stated",
+            "yield_tok_s",
+            "token_yield_g_month",
+            "own_cost_month_mtok",
+            "blended_price_mtok",
+            "verdict",
+            "own_stated_usd_mtok",
+            "verdict_stated",
+            "breakeven_tokens_g_month",
+            "breakeven_batch",
+        )
+    )
     return s
 
 
@@ -331,7 +399,12 @@ def breakeven_sheet() -> SheetSpec:
     v.quantity("rent_per_use", "money", 12)
     v.quantity("breakeven_use", "pct", 10)
     v.quantity("breakeven_use_stated", "pct", 10)
-    v.formula("answer", where(v.cell("breakeven_use") < 0, words("rent_wins"), where(name("utilization") >= v.cell("breakeven_use"), words("buy"), words("rent"))), "strong", 18)
+    v.formula(
+        "answer",
+        where(v.cell("breakeven_use") < 0, words("rent_wins"), where(name("utilization") >= v.cell("breakeven_use"), words("buy"), words("rent"))),
+        "strong",
+        18,
+    )
     s.chart(curve_chart())
     s.table(v)
     c = TableSpec("CostCurve", title="table.curve", note="note.curve")
@@ -342,8 +415,16 @@ def breakeven_sheet() -> SheetSpec:
     fleet, cand = c.cell("build_row"), c.cell("candidate_row")
     tok_s = index(col("Candidates", "output_tok_s"), cand)
     gpus = index(col("Builds", "gpus"), fleet)
-    c.formula("tco_eur", index(col("Fleet", "tco_fixed_eur"), fleet) + index(col("Fleet", "tco_per_use_eur"), fleet) * c.cell("use"), "money", 12, "EUR")
-    c.formula("tokens_served_m", c.expression("tokens_served_m", output_tok_s=tok_s, utilization=c.cell("use"), horizon_h=c.expression("horizon_h")), "whole", 12, "1e6 output tokens")
+    c.formula(
+        "tco_eur", index(col("Fleet", "tco_fixed_eur"), fleet) + index(col("Fleet", "tco_per_use_eur"), fleet) * c.cell("use"), "money", 12, "EUR"
+    )
+    c.formula(
+        "tokens_served_m",
+        c.expression("tokens_served_m", output_tok_s=tok_s, utilization=c.cell("use"), horizon_h=c.expression("horizon_h")),
+        "whole",
+        12,
+        "1e6 output tokens",
+    )
     c.quantity("cost_eur_mtok", "rate", 12, as_="own_eur_mtok", gpus=gpus)
     hourly = look_up(name("compare_rate"), col("RentYears", "rate"), col("RentYears", "rent_eur_hour"))
     per_card = tok_s / (gpus * name("rel_stated"))
@@ -352,7 +433,9 @@ def breakeven_sheet() -> SheetSpec:
     api = match(name("compare_api"), col("Apis", "api"))
     i, o = index(col("Workloads", "input_tokens"), reference_workload()), index(col("Workloads", "output_tokens"), reference_workload())
     per_output = index(col("Apis", "price_out_mtok"), api) + index(col("Apis", "price_in_mtok"), api) * i / o
-    c.formula("api_eur_mtok", c.expression("price_eur", price=per_output, currency=index(col("Apis", "currency"), api)), "rate", 12, "EUR/1e6 output tokens")
+    c.formula(
+        "api_eur_mtok", c.expression("price_eur", price=per_output, currency=index(col("Apis", "currency"), api)), "rate", 12, "EUR/1e6 output tokens"
+    )
     s.table(c.lead("use", "own_eur_mtok", "rent_eur_mtok", "reserved_eur_mtok", "api_eur_mtok", "tco_eur", "tokens_served_m"))
     return s
 
@@ -389,17 +472,19 @@ def sensitivity_sheet() -> SheetSpec:
 
     def of_range(driver: str, base: Expr, low: Expr, high: Expr) -> Expr:
         low, high = where(equal(low, ""), base, low), where(equal(high, ""), base, high)
-        return where(equal(t.cell("driver"), driver), where(is_low, low, high), base)
+        return lift(where(equal(t.cell("driver"), driver), where(is_low, low, high), base))
 
     currency = index(col("Prices", "currency"), price_row)
 
     def price(end: str) -> Expr:
         cell = index(col("Prices", end), price_row)
-        return where(equal(cell, ""), "", t.expression("price_eur", price=cell, currency=currency))
+        return lift(where(equal(cell, ""), "", t.expression("price_eur", price=cell, currency=currency)))
 
     t.formula("price_low_eur", price("low"), "money", 12, "EUR")
     t.formula("price_high_eur", price("high"), "money", 12, "EUR")
-    t.formula("price_eur", of_range("price", index(col("Fleet", "price_eur"), fleet), t.cell("price_low_eur"), t.cell("price_high_eur")), "money", 12, "EUR")
+    t.formula(
+        "price_eur", of_range("price", index(col("Fleet", "price_eur"), fleet), t.cell("price_low_eur"), t.cell("price_high_eur")), "money", 12, "EUR"
+    )
     tok_s = of_range("output_tok_s", *(index(col("Candidates", c), cand) for c in ("output_tok_s", "output_tok_s_low", "output_tok_s_high")))
     t.formula("output_tok_s", tok_s, "whole", 12, "token/s")
     for driver in DRIVERS[2:]:
@@ -421,20 +506,37 @@ def sensitivity_sheet() -> SheetSpec:
     first = match(d.cell("driver"), col("Scenarios", "driver"))
     d.formula("at_low", index(col("Scenarios", "cost_eur_mtok"), first), "rate", 12, "EUR/1e6 output tokens")
     d.formula("at_high", index(col("Scenarios", "cost_eur_mtok"), first + 1), "rate", 12, "EUR/1e6 output tokens")
-    d.formula("swing", maximum(maximum(d.cell("at_low"), d.cell("at_high")), base) - minimum(minimum(d.cell("at_low"), d.cell("at_high")), base), "rate", 12, "EUR/1e6 output tokens")
+    d.formula(
+        "swing",
+        maximum(maximum(d.cell("at_low"), d.cell("at_high")), base) - minimum(minimum(d.cell("at_low"), d.cell("at_high")), base),
+        "rate",
+        12,
+        "EUR/1e6 output tokens",
+    )
     d.formula("order_key", d.cell("swing") - d.cell("n") / GIGA, "rate", 12)
     o = TableSpec("TornadoSorted", title="table.tornado_sorted", note="note.tornado")
     o.fixed("n", [float(i + 1) for i in range(len(DRIVERS))], "whole", 5)
     o.formula("row", match(large(col("Tornado", "order_key"), o.cell("n")), col("Tornado", "order_key")), "whole", 6)
-    driver = index(col("Tornado", "driver"), o.cell("row"))
-    o.formula("driver", words(join("driver_", driver)), "text", 28)
+    which = index(col("Tornado", "driver"), o.cell("row"))
+    o.formula("driver", words(join("driver_", which)), "text", 28)
     o.formula("below", index(col("Tornado", "at_low"), o.cell("row")) - base, "signed", 12, "EUR/1e6 output tokens")
     o.formula("above", index(col("Tornado", "at_high"), o.cell("row")) - base, "signed", 12, "EUR/1e6 output tokens")
     o.formula("swing", index(col("Tornado", "swing"), o.cell("row")), "rate", 12, "EUR/1e6 output tokens")
-    s.chart(Chart("tornado", "TornadoSorted", "driver", [("below", "label.below"), ("above", "label.above")], "chart.tornado", "axis.driver", "axis.change_eur_mtok",
-                  width=900, height=420, y_format="0.00"))  # fmt: skip
+    s.chart(
+        Chart(
+            "tornado",
+            "TornadoSorted",
+            "driver",
+            [("below", "label.below"), ("above", "label.above")],
+            "chart.tornado",
+            "axis.driver",
+            "axis.change_eur_mtok",
+            width=900,
+            height=420,
+            y_format="0.00",
+        )
+    )
     s.table(o.lead("driver", "below", "above", "swing"))
     s.table(d.lead("driver", "at_low", "at_high", "swing"))
     s.table(t)
     return s
-

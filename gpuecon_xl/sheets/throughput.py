@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuecon_xl.catalog import Catalog
-from gpuecon_xl.ops import Expr, both, col, equal, if_error, index, join, match, maximum, minimum, name, where
+from gpuecon_xl.ops import Expr, both, col, equal, if_error, index, join, lift, match, maximum, minimum, name, where
 from gpuecon_xl.sheets.model import SPARE_ROWS, Chart, SheetSpec, TableSpec
 
 # What the published texts compare: single stream and batched, card by card.
@@ -31,7 +31,7 @@ def rows_of(t: TableSpec) -> None:
 
 def kv_name(cell: Expr) -> Expr:
     """Format of the cache: blank is 16 bit."""
-    return where(equal(cell, ""), "fp16", cell)
+    return lift(where(equal(cell, ""), "fp16", cell))
 
 
 def efficiency_row(t: TableSpec) -> None:
@@ -145,10 +145,10 @@ def measured_table(count: int) -> TableSpec:
         return index(col("Benchmarks", column), row)
 
     def or_blank(e: Expr) -> Expr:
-        return where(equal(e, ""), "", e)
+        return lift(where(equal(e, ""), "", e))
 
     def either_of(e: Expr, otherwise: object) -> Expr:
-        return where(equal(e, ""), otherwise, e)
+        return lift(where(equal(e, ""), otherwise, e))
 
     comparable = both(equal(source("unit"), "tok/s"), maximum(source("value"), source("low")) > 0)
     t.formula("model", where(equal(comparable, True), or_blank(source("model")), ""), "text", 20, guarded=False)
@@ -248,7 +248,7 @@ def scaling_sheet() -> SheetSpec:
 def stated_factor(t: TableSpec) -> Expr:
     """Factor per card that the published texts state for PCIe; blank where they state none."""
     pcie = if_error(match(join(t.cell("link"), "/", t.cell("tp")), col("StatedFactors", "case")), 0)
-    return where(pcie > 0, index(col("StatedFactors", "factor"), maximum(pcie, 1)), "")
+    return lift(where(pcie > 0, index(col("StatedFactors", "factor"), maximum(pcie, 1)), ""))
 
 
 def stated_factors() -> TableSpec:
