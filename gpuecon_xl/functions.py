@@ -331,25 +331,35 @@ class Grid:
 
         if not any(n in self.flat for n in names):
             return np.zeros(self.size, dtype=np.intp), [tuple(self.scalars[n] for n in names)]
-        columns = [self.flat[n].tolist() if n in self.flat else None for n in names]
-        seen: dict[tuple[Any, ...], int] = {}
-        codes = np.empty(self.size, dtype=np.intp)
-        fixed = [self.scalars.get(n) for n in names]
-        if sum(c is not None for c in columns) == 1:
-            k = next(i for i, c in enumerate(columns) if c is not None)
-            for i, value in enumerate(columns[k] or ()):
-                combo = (*fixed[:k], value, *fixed[k + 1 :])
-                codes[i] = seen.setdefault(combo, len(seen))
-        else:
-            full = [c if c is not None else [f] * self.size for c, f in zip(columns, fixed, strict=True)]
-            for i, combo in enumerate(zip(*full, strict=True)):
-                codes[i] = seen.setdefault(combo, len(seen))
-        return codes, list(seen)
+        codes = np.zeros(self.size, dtype=np.intp)
+        levels: list[list[Any]] = []
+        for n in names:
+            if n not in self.flat:
+                levels.append([self.scalars[n]])
+                continue
+            column = self.flat[n].tolist()
+            try:
+                known = {value: i for i, value in enumerate(dict.fromkeys(column))}
+            except TypeError:
+                raise BadValue(f"{n}: a name is due in every element, not a list of lists") from None
+            codes = codes * len(known) + np.fromiter(map(known.__getitem__, column), dtype=np.intp, count=self.size)
+            levels.append(list(known))
+        used, codes = np.unique(codes, return_inverse=True)
+        combos = []
+        for code in used.tolist():
+            combo: list[Any] = []
+            for level in reversed(levels):
+                code, at = divmod(code, len(level))
+                combo.append(level[at])
+            combos.append(tuple(reversed(combo)))
+        return codes, combos
 
     def shaped(self, values: list[Any] | Any) -> Any:
         """The answer in the kind and shape of the first array argument."""
         import numpy as np
 
+        if self.kind is list and len(self.shape) == 1:
+            return list(values)
         if self.kind == "series":
             import pandas as pd
 
@@ -423,7 +433,9 @@ def _layout_columns(call: _Call, gpus: Any) -> list[tuple[int, int]]:
 
     tp, pp = call.get("tp"), call.get("pp")
     found: dict[tuple[int, int], None] = {}
-    for count in sorted({int(g) for g in gpus.tolist()}):
+    import numpy as np
+
+    for count in map(int, np.unique(gpus).tolist()):
         for layout in layouts(count, None if tp is None else int(tp), None if pp is None else int(pp)):
             found[layout] = None
     return list(found)
@@ -467,7 +479,9 @@ def _throughput_many(grid: Grid, call: _Call) -> tuple[Any, Any, Any]:
         return tok_s, headroom, np.ones(size, dtype=bool)
     width = len(next(r for r in rows if r is not None))
     facts = np.array([r if r is not None else (np.nan,) * width for r in rows], dtype=float)
-    carried = facts[codes[good]].T if len(facts) > 1 else [float(x) for x in facts[0]]
+    of = codes[good]
+    # a fact that is the same for all combinations stays one number
+    carried = [float(column[0]) if (column == column[0]).all() else np.ascontiguousarray(column)[of] for column in facts.T]
     b, i, o, n = batch[good], into[good], out[good], gpus[good]
     best, room = np.full(len(good), -np.inf), np.full(len(good), -np.inf)
     with np.errstate(all="ignore"):
@@ -483,11 +497,11 @@ def _throughput_many(grid: Grid, call: _Call) -> tuple[Any, Any, Any]:
 
 def _odd_layout(call: _Call, grid: Grid) -> bool:
     """Layouts that only the scalar path knows: odd numbers of cards as one group."""
-    gpus, bad = grid.numbers("gpus")
     import numpy as np
 
-    whole = gpus[~bad].astype(int) if len(gpus) else gpus
-    return bool(np.any((whole > 1) & ((whole & (whole - 1)) != 0)))
+    gpus, bad = grid.numbers("gpus")
+    counts = [int(g) for g in np.unique(gpus[~bad]).tolist() if 1 < g < UNLIMITED]
+    return any(n & (n - 1) for n in counts)
 
 
 def _tokps_many(grid: Grid, options: Any, catalog: Catalog) -> tuple[Any, Any]:

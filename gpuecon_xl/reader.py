@@ -321,9 +321,9 @@ def _check_names(book: OpenBook) -> dict[str, Any]:
         cell = book.values[target.group(1).replace("''", "'")][f"{target.group(2)}{target.group(3)}"]
         row = own.get(name)
         if row is not None and (cell.row, cell.column) != (region.first + row, region.columns["value"]):
+            points_at = _place(cell.parent.title, cell.row, cell.column)
             book.problems.append(
-                f"{book.place(region, 'value', row)}: the name {name} points at {_place(cell.parent.title, cell.row, "
-                f"cell.column)} instead; undo the sorting of Assumptions"
+                f"{book.place(region, 'value', row)}: the name {name} points at {points_at} instead; undo the sorting of Assumptions"
             )
         out[name] = cell.value
     return out
