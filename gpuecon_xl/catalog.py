@@ -66,6 +66,11 @@ def _candidates(name: str) -> Iterable[tuple[str, str | None]]:
                         break
 
 
+def _format_told(name: str) -> str | None:
+    """The number format that the end of a model's name tells, if any."""
+    return next((told for _, told in _candidates(name) if told), None)
+
+
 def parse_cell(value: Any, f: Field) -> tuple[Any, str | None]:
     """The typed value of one field, or what is wrong with it.
 
@@ -196,7 +201,9 @@ class Catalog:
             names = self._names("models")
             for key, told in _candidates(name.strip()):
                 if key in names:
-                    return names[key], told
+                    row = names[key]
+                    own = key_of(str(row["model"])) == key  # "…-oss-20b": nothing of a name of its own is a suffix
+                    return row, told if own or told else _format_told(name.strip())
         return self.find("models", name), None
 
     def _sample(self, table: str) -> str:
@@ -257,6 +264,9 @@ def _read_csv(path: Path, table: Table, problems: list[str]) -> list[Row]:
             for f in table.fields:
                 value, problem = parse_cell(line[f.name], f)
                 if problem:
+                    problems.append(f"{path.name} line {reader.line_num} column {f.name} {problem}")
+                if table.name == "assumptions" and f.name == "value" and line["unit"] not in ("name", "date") and isinstance(value, str):
+                    problem = f"is {value[:40]!r}; a number is due"
                     problems.append(f"{path.name} line {reader.line_num} column {f.name} {problem}")
                 row[f.name] = 0.0 if value is None and f.numeric and not f.required and f.name not in _NO_ZERO else value
             rows.append(row)

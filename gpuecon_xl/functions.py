@@ -30,8 +30,10 @@ from gpuecon_xl.throughput import (
     best_headroom,
     best_layout,
     check_context,
+    check_heads,
     check_layout,
     check_number,
+    layouts,
     parse_options,
     predict_one,
     setup,
@@ -72,6 +74,15 @@ class _Call:
         if argument is not None and option is not None:
             raise BadValue(f"{name} is given as argument and as option; give it once")
         return argument if argument is not None else option if option is not None else default
+
+    def unless(self, argument: Any, name: str, default: Any) -> Any:
+        """An argument that was given, else the option of the same name, else the default."""
+        option = self.options.get(name)
+        if option is None:
+            return argument
+        if argument != default:
+            raise BadValue(f"{name} is given as argument and as option; give it once")
+        return option
 
     def refuse_context_option(self) -> None:
         if "context" in self.options:
@@ -125,6 +136,7 @@ def _tokps(model: Any, gpu: Any, precision: Any, batch: Any, context: Any, gpus:
 def _tokps_call(call: _Call, model: Any, gpu: Any, precision: Any, batch: Any, context: Any, gpus: Any) -> float:
     s = _setup(call, model, gpu, precision)
     count, tp, pp = check_layout(gpus, call.get("tp"), call.get("pp"))
+    check_heads(s, tp)
     asked = check_number(batch, "batch", positive=True)
     tokens_in, tokens_out = _tokens(call, context)
     measured = call.get("tok_s")
@@ -142,6 +154,7 @@ def _fits(model: Any, gpu: Any, precision: Any, batch: Any, context: Any, gpus: 
     call = _Call(options, catalog)
     s = _setup(call, model, gpu, precision)
     count, tp, pp = check_layout(gpus, call.get("tp"), call.get("pp"))
+    check_heads(s, tp)
     asked = check_number(batch, "batch", positive=True)
     tokens_in, tokens_out = _tokens(call, context)
     check_context(s, tokens_in + tokens_out)
@@ -226,9 +239,10 @@ def _breakeven_util(
             other.options = {k: v for k, v in call.options.items() if k not in ("tok_s", "tp", "pp")}
             other.assumptions = call.assumptions
             rel = own_tok_s / _tokps_call(other, model, rented, precision, batch, context, gpus)
-    else:  # names are still checked
-        _setup(call, model, gpu, precision)
-        check_layout(gpus, call.get("tp"), call.get("pp"))
+    else:  # names and sizes are still checked
+        check_heads(_setup(call, model, gpu, precision), check_layout(gpus, call.get("tp"), call.get("pp"))[1])
+        check_number(batch, "batch", positive=True)
+        _tokens(call, context)
     per_rent = rent_per_use(rent, hours, rel)
     at_use = call.get("own_cost") == "at_assumed_use"
     answer = breakeven_use_stated(tco, per_rent) if at_use else breakeven_use(fixed, per_use, per_rent)
@@ -396,6 +410,8 @@ def answer_all(
     """
     grid = Grid(arguments)
     held = as_catalog(catalog)
+    if not grid.size:
+        return grid, []
     answers: list[Any]
     if many is None:
         answers, todo = [None] * grid.size, range(grid.size)
@@ -429,14 +445,12 @@ def _call_function(
 
 def _layout_columns(call: _Call, gpus: Any) -> list[tuple[int, int]]:
     """Every layout that some number of cards of the call allows."""
-    from gpuecon_xl.throughput import layouts
+    import numpy as np
 
     tp, pp = call.get("tp"), call.get("pp")
     found: dict[tuple[int, int], None] = {}
-    import numpy as np
-
     for count in map(int, np.unique(gpus).tolist()):
-        for layout in layouts(count, None if tp is None else int(tp), None if pp is None else int(pp)):
+        for layout in layouts(count, None if tp is None else int(tp), 1 if pp is None else int(pp)):
             found[layout] = None
     return list(found)
 
@@ -453,6 +467,7 @@ def _throughput_many(grid: Grid, call: _Call) -> tuple[Any, Any, Any]:
     bad = bad | bad_context | bad_gpus | ~(batch > 0) | ~(context > 0) | ~(gpus >= 1) | (gpus != np.floor(gpus)) | (gpus > 100_000)
     rows: list[tuple[Any, ...] | None] = []
     limits: list[float] = []
+    heads: list[float] = []
     broken: list[bool] = []
     run = None
     for combo in combos:
@@ -461,18 +476,21 @@ def _throughput_many(grid: Grid, call: _Call) -> tuple[Any, Any, Any]:
         except GpueconError:
             rows.append(None)
             limits.append(0.0)
+            heads.append(0.0)
             broken.append(True)
             continue
         run = s.quick
         rows.append(s.quick_carried)
         limits.append(s.model["max_context"] or UNLIMITED)
+        heads.append(s.model["heads"])
         broken.append(False)
     bad = bad | np.array(broken)[codes]
     tok_s, headroom = np.full(size, np.nan), np.full(size, np.nan)
     share = call.number("output_share")
     tokens_in, tokens_out = call.get("input_tokens"), call.get("output_tokens")
     out = np.full(size, tokens_out) if tokens_out is not None else context * share if tokens_in is None else context - tokens_in
-    into = np.full(size, tokens_in) if tokens_in is not None else context - out
+    with np.errstate(invalid="ignore"):
+        into = np.full(size, tokens_in) if tokens_in is not None else context - out
     bad = bad | ~(out > 0) | ~(into > 0) | (into + out > np.array(limits)[codes])
     good = np.nonzero(~bad)[0]
     if run is None or not len(good):
@@ -487,7 +505,7 @@ def _throughput_many(grid: Grid, call: _Call) -> tuple[Any, Any, Any]:
     with np.errstate(all="ignore"):
         for tp, pp in _layout_columns(call, n):
             out_tok_s, most, head = run(*carried, b, i, o, n, float(tp), float(pp))
-            fills = (n % (tp * pp) == 0) & (n >= tp * pp)
+            fills = (n % (tp * pp) == 0) & (n >= tp * pp) & (np.array(heads)[of] % tp == 0)
             better = fills & (most >= 1) & (np.round(out_tok_s, 9) > np.round(best, 9))
             best = np.where(better, out_tok_s, best)
             room = np.where(fills, np.maximum(room, head), room)
@@ -495,20 +513,11 @@ def _throughput_many(grid: Grid, call: _Call) -> tuple[Any, Any, Any]:
     return tok_s, headroom, bad
 
 
-def _odd_layout(call: _Call, grid: Grid) -> bool:
-    """Layouts that only the scalar path knows: odd numbers of cards as one group."""
-    import numpy as np
-
-    gpus, bad = grid.numbers("gpus")
-    counts = [int(g) for g in np.unique(gpus[~bad]).tolist() if 1 < g < UNLIMITED]
-    return any(n & (n - 1) for n in counts)
-
-
 def _tokps_many(grid: Grid, options: Any, catalog: Catalog) -> tuple[Any, Any]:
     import numpy as np
 
     call = _Call(options, catalog)
-    if call.get("tok_s") is not None or call.get("context") is not None or _odd_layout(call, grid):
+    if call.get("tok_s") is not None or call.get("context") is not None:
         return np.zeros(grid.size), np.ones(grid.size, dtype=bool)
     tok_s, _, doubtful = _throughput_many(grid, call)
     return tok_s, doubtful | ~np.isfinite(tok_s)
@@ -518,7 +527,7 @@ def _fits_many(grid: Grid, options: Any, catalog: Catalog) -> tuple[Any, Any]:
     import numpy as np
 
     call = _Call(options, catalog)
-    if call.get("context") is not None or _odd_layout(call, grid):
+    if call.get("context") is not None:
         return np.zeros(grid.size), np.ones(grid.size, dtype=bool)
     _, headroom, doubtful = _throughput_many(grid, call)
     return fit_class(headroom, call.number("headroom_wanted")), doubtful | ~np.isfinite(headroom)
@@ -712,14 +721,14 @@ def predict(
     precision: str | None = None,
     *,
     batch: float | None = 1,
-    input_tokens: float | None = None,
-    output_tokens: float | None = None,
+    input_tokens: float = 1024,
+    output_tokens: float = 256,
     gpus: int = 1,
     tp: int | None = None,
-    pp: int | None = None,
+    pp: int = 1,
     kv: str | None = None,
     engine: str | None = None,
-    mode: str | None = None,
+    mode: str = "expected",
     options: Any = None,
     catalog: Any = None,
 ) -> Prediction:
@@ -728,7 +737,7 @@ def predict(
     Parameters
     ----------
     batch : concurrency asked of the whole build; None is the largest admitted.  input_tokens, output_tokens : of a
-    request (1,024 and 256 when not given).  tp, pp : tensor and pipeline parallel; None is the fastest layout that fits.
+    request; a length beyond the model's limit is noted, not refused.  tp, pp : tensor and pipeline parallel; None is the fastest layout that fits.
     kv : format of the cache, None is 16 bit.  engine : family or full string.  mode : "expected" or "ceiling".
 
     Returns
@@ -745,14 +754,14 @@ def predict(
         gpu,
         precision,
         batch,
-        call.either(input_tokens, "input_tokens", 1024.0),
-        call.either(output_tokens, "output_tokens", 256.0),
+        call.unless(input_tokens, "input_tokens", 1024),
+        call.unless(output_tokens, "output_tokens", 256),
         gpus,
-        call.either(tp, "tp"),
-        call.either(pp, "pp"),
-        call.either(kv, "kv"),
-        call.either(engine, "engine"),
-        call.either(mode, "mode", "expected"),
+        call.unless(tp, "tp", None),
+        call.unless(pp, "pp", 1),
+        call.unless(kv, "kv", None),
+        call.unless(engine, "engine", None),
+        call.unless(mode, "mode", "expected"),
         call.assumptions,
     )
 
@@ -773,7 +782,7 @@ def rent3y(rate: Any, options: Any = None, catalog: Any = None) -> Any:
     @_finite
     def one(rate: Any, options: Any, catalog: Any) -> float:
         hours = horizon_h(_Call(options, catalog).number("horizon_years"))
-        return float(rent_horizon(check_number(rate, "rate"), hours))
+        return float(rent_horizon(check_number(rate, "rate", positive=True), hours))
 
     return _each(one, dict(rate=rate), options, catalog)
 
@@ -786,7 +795,7 @@ def rent_per_mtok(rate: Any, tok_s: Any) -> Any:
 
     @_finite
     def one(rate: Any, tok_s: Any, options: Any, catalog: Any) -> float:
-        return float(rent_cost_mtok(check_number(rate, "rate"), check_number(tok_s, "tok_s", positive=True)))
+        return float(rent_cost_mtok(check_number(rate, "rate", positive=True), check_number(tok_s, "tok_s", positive=True)))
 
     return _each(one, dict(rate=rate, tok_s=tok_s), None, None)
 
@@ -923,6 +932,7 @@ def batch_max(model: Any, gpu: Any, precision: Any = None, context: Any = 4096, 
         call = _Call(options, catalog)
         s = _setup(call, model, gpu, precision)
         count, tp, pp = check_layout(gpus, call.get("tp"), call.get("pp"))
+        check_heads(s, tp)
         tokens_in, tokens_out = _tokens(call, context)
         check_context(s, tokens_in + tokens_out)
         best = best_layout(s, UNLIMITED, tokens_in, tokens_out, count, tp, pp)

@@ -40,7 +40,7 @@ _CEILING: dict[str, float] = {
     "overlap": 1, "collectives": 0, "memory_share": 1, "memory_free_share": 1, "activation_dense_gib": 0,
     "activation_moe_gib": 0, "nontorch_one_gib": 0, "nontorch_many_gib": 0, "layer_dense_us": 0, "layer_moe_us": 0,
     "step_ms": 0, "weight_efficiency": 1, "kv_efficiency": 1, "dense_compute_efficiency": 1,
-    "moe_compute_efficiency": 1, "band_low": 1, "band_high": 1, "window_alloc_full": 0, "expert_pad": 1,
+    "moe_compute_efficiency": 1, "band_low": 1, "band_high": 1, "window_alloc_full": 0, "expert_pad": 1, "max_sequences": 1e9,
 }  # fmt: skip
 
 OUTPUTS = ("decode_tok_s_user", "decode_tok_s", "output_tok_s", "total_tok_s", "prefill_tok_s", "ttft_s",
@@ -321,24 +321,17 @@ def _setup(
     return Setup(model_row, gpu_row, precision_row, kv_row, engine_row, mode, values, *stages)
 
 
-def layouts(gpus: int, tp: int | None, pp: int | None) -> Iterator[tuple[int, int]]:
+def layouts(gpus: int, tp: int | None, pp: int, heads: float = 0) -> Iterator[tuple[int, int]]:
     """Layouts to choose from: tp · pp cards make one replica, whole replicas fill the cards.
 
-    A given `tp` or `pp` is taken as it is; otherwise tp is a power of two, and pp what a replica of more than eight
-    cards needs.
+    A given `tp` is taken as it is; otherwise every group up to 16 that fills the cards and divides the attention heads.
     """
     if tp is not None:
-        yield tp, pp or 1
+        yield tp, pp
         return
-    stages = (pp,) if pp is not None else tuple(p for p in (1, 2, 3, 4, 6, 8, 12, 16) if p == 1 or gpus > 1)
-    for p in stages:
-        t = 1
-        while t * p <= gpus:
-            if gpus % (t * p) == 0 and (t <= 16):
-                yield t, p
-            t *= 2
-    if gpus > 1 and gpus & (gpus - 1) and gpus <= 16 and pp is None:
-        yield gpus, 1  # an odd number of cards as one group
+    for t in range(1, min(gpus // pp, MOST_TENSOR_PARALLEL) + 1):
+        if gpus % (t * pp) == 0 and (not heads or heads % t == 0):
+            yield t, pp
 
 
 @dataclass(frozen=True)
@@ -386,18 +379,19 @@ class Prediction:
         return dict(self.__dict__)
 
 
+MOST_TENSOR_PARALLEL = 16  # wider groups span hosts
 UNLIMITED = 1e9  # batch=None: as many as fit
 
 
 def best_layout(
-    s: Setup, batch: float, input_tokens: float, output_tokens: float, gpus: int, tp: int | None, pp: int | None
+    s: Setup, batch: float, input_tokens: float, output_tokens: float, gpus: int, tp: int | None, pp: int
 ) -> tuple[float, float, int, int] | None:
     """The fastest layout that holds at least one sequence: output tok/s, largest batch, tp, pp; or None."""
     if gpus == 1:
         out, most, _ = s.quick(*s.quick_carried, batch, input_tokens, output_tokens, 1, 1, 1)
         return (out, most, 1, 1) if most >= 1 else None
     best = None
-    for t, p in layouts(gpus, tp, pp):
+    for t, p in layouts(gpus, tp, pp, s.model["heads"]):
         if p > s.model["layers"]:
             continue
         out, most, _ = s.quick(*s.quick_carried, batch, input_tokens, output_tokens, gpus, t, p)
@@ -406,22 +400,31 @@ def best_layout(
     return best
 
 
-def best_headroom(s: Setup, batch: float, input_tokens: float, output_tokens: float, gpus: int, tp: int | None, pp: int | None) -> float:
+def best_headroom(s: Setup, batch: float, input_tokens: float, output_tokens: float, gpus: int, tp: int | None, pp: int) -> float:
     """The largest headroom over the layouts."""
-    return float(max(s.quick(*s.quick_carried, batch, input_tokens, output_tokens, gpus, t, p)[2] for t, p in layouts(gpus, tp, pp)))
+    return float(
+        max(s.quick(*s.quick_carried, batch, input_tokens, output_tokens, gpus, t, p)[2] for t, p in layouts(gpus, tp, pp, s.model["heads"]))
+    )
 
 
-def check_layout(gpus: float, tp: Any, pp: Any) -> tuple[int, int | None, int | None]:
+def check_layout(gpus: Any, tp: Any, pp: Any) -> tuple[int, int | None, int]:
     """Whole numbers of cards and of their groups, which must fill the build."""
     count = int(check_number(gpus, "gpus", positive=True, whole=True, at_most=100_000))
     t = None if tp is None else int(check_number(tp, "tp", positive=True, whole=True))
-    p = None if pp is None else int(check_number(pp, "pp", positive=True, whole=True))
-    group = (t or 1) * (p or 1)
+    p = 1 if pp is None else int(check_number(pp, "pp", positive=True, whole=True))
+    group = (t or 1) * p
     if group > count:
-        raise BadValue(f"tp {t or 1} times pp {p or 1} is {group} cards, more than the {count} of gpus; tp · pp may be at most gpus")
+        raise BadValue(f"tp {t or 1} times pp {p} is {group} cards, more than the {count} of gpus; tp · pp may be at most gpus")
     if count % group:
-        raise BadValue(f"tp {t or 1} times pp {p or 1} is {group} cards, which does not divide the {count} of gpus")
+        raise BadValue(f"tp {t or 1} times pp {p} is {group} cards, which does not divide the {count} of gpus")
     return count, t, p
+
+
+def check_heads(s: Setup, tp: int | None) -> None:
+    """A tensor-parallel group must divide the attention heads; engines refuse others."""
+    heads = s.model["heads"]
+    if tp is not None and heads and heads % tp:
+        raise BadValue(f"tp is {tp}, which does not divide the {heads:g} attention heads of {s.model['model']}; a divisor is due")
 
 
 def too_big(s: Setup, gpus: int, context: float) -> BadValue:
@@ -453,6 +456,7 @@ def predict_one(
     """One prediction, arguments already told apart from options."""
     s = setup(catalog, model, gpu, precision, kv, engine, mode, assumptions)
     count, t, p = check_layout(gpus, tp, pp)
+    check_heads(s, t)
     asked = UNLIMITED if batch is None else check_number(batch, "batch", positive=True)
     tokens_in = check_number(input_tokens, "input_tokens")
     tokens_out = check_number(output_tokens, "output_tokens", positive=True)

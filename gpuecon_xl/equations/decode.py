@@ -6,7 +6,7 @@ Time in seconds, rates in GB/s and TFLOP/s, dense.
 
 from __future__ import annotations
 
-from gpuecon_xl.ops import maximum, minimum, where
+from gpuecon_xl.ops import both, maximum, minimum, where
 from gpuecon_xl.quantity import Num, quantity
 from gpuecon_xl.units import FLOP_PER_MAC, GIGA, HALF, KEY_AND_VALUE, KILO, MEGA
 
@@ -205,19 +205,20 @@ def roofline_step_s(decode_weights_s: Num, decode_kv_s: Num, decode_compute_s: N
     return maximum(memory, decode_compute_s) + (1 - overlap) * minimum(memory, decode_compute_s)
 
 
-@quantity("s", "tp_factor > 0 ? roofline_step_s + fixed, over tp_factor : roofline_step_s + fixed + collectives")
+@quantity("s", "roofline_step_s + fixed_step_s + collectives; stated factor: (tp · roofline_step_s + fixed_step_s) / (tp · tp_factor)")
 def decode_step_s(roofline_step_s: Num, fixed_step_s: Num, decode_collective_s: Num, tp: Num, tp_factor: Num) -> Num:
     """Time of one decode step with nothing interleaved.
 
     Parameters
     ----------
-    tp_factor : 0, or a stated factor per card (0.55 for eight cards over PCIe) that replaces the link model [1].
+    tp_factor : 0, or a stated factor per card (0.55 for eight cards over PCIe) that replaces the link model: the group
+        gives tp · tp_factor times what one card would [1].
 
     Source: the sum of its parts.
     """
-    alone = roofline_step_s + fixed_step_s
-    factor = where(tp > 1, tp_factor, 1)
-    return where(tp_factor > 0, alone / maximum(factor, 1 / MEGA), alone + decode_collective_s)
+    one_card = tp * roofline_step_s + fixed_step_s
+    stated = one_card / (tp * maximum(tp_factor, 1 / MEGA))
+    return where(both(tp_factor > 0, tp > 1), stated, roofline_step_s + fixed_step_s + decode_collective_s)
 
 
 @quantity("text", "the largest of memory, compute and link time of a decode step")

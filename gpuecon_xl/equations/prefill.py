@@ -5,9 +5,9 @@ Here: pure functions. Not here: the decode step (`decode`), the serving loop (`s
 
 from __future__ import annotations
 
-from gpuecon_xl.ops import maximum, minimum, where
+from gpuecon_xl.ops import both, maximum, minimum, where
 from gpuecon_xl.quantity import Num, quantity
-from gpuecon_xl.units import FLOP_PER_MAC, GIGA, HALF, KEY_AND_VALUE, KILO
+from gpuecon_xl.units import FLOP_PER_MAC, GIGA, HALF, KEY_AND_VALUE, KILO, MEGA
 
 
 @quantity("token", "max(input_tokens - prefix_tokens, 1)")
@@ -58,13 +58,16 @@ def prefill_s_token(
     collective_s_token: Num,
     hop_s_token: Num,
     collectives: Num,
+    tp_factor: Num,
 ) -> Num:
-    """Time of one prompt token of a long prompt, on one replica.
+    """Time of one prompt token of a long prompt, on one replica; a stated factor per card replaces the link model.
 
     Source: roofline; achieved share of the dense peak in ``catalog/efficiency.csv``.
     """
     arithmetic = prefill_gflop_token / peak_tflops + prefill_attention_gflop_token / tflops_16
-    return arithmetic / (tp * compute_efficiency * KILO) + collectives * (collective_s_token + hop_s_token)
+    alone = arithmetic / (tp * compute_efficiency * KILO)
+    stated = alone / maximum(tp_factor, 1 / MEGA)
+    return where(both(tp_factor > 0, tp > 1), stated, alone + collectives * (collective_s_token + hop_s_token))
 
 
 @quantity("s", "weights of all layers that the prompt touches / (tp · bandwidth_gb_s · weight_efficiency)")

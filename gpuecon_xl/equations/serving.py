@@ -11,7 +11,7 @@ from gpuecon_xl.quantity import Num, quantity
 from gpuecon_xl.units import GIGA, HALF, HOURS_MONTH, SECONDS_HOUR
 
 
-@quantity("token", "(1 - spec_accept^(spec_draft + 1)) / (1 - spec_accept)")
+@quantity("token", "(1 - spec_accept^(spec_draft + 1)) / (1 - spec_accept); spec_draft + 1 when all are accepted")
 def tokens_per_step(spec_accept: Num, spec_draft: Num) -> Num:
     """Mean tokens that one step yields with speculative decoding; 1 without.
 
@@ -22,7 +22,8 @@ def tokens_per_step(spec_accept: Num, spec_draft: Num) -> Num:
 
     Source: Leviathan et al., arXiv 2211.17192.
     """
-    gain = (1 - spec_accept ** (spec_draft + 1)) / maximum(1 - spec_accept, 1 / GIGA)
+    below_one = minimum(spec_accept, 1 - 1 / GIGA)
+    gain = (1 - below_one ** (spec_draft + 1)) / (1 - below_one)
     return where(both(spec_accept > 0, spec_draft > 0), gain, 1)
 
 

@@ -34,8 +34,8 @@ def test_windowed_attention_sees_the_window() -> None:
 
 
 def test_time_of_a_token() -> None:
-    assert p.prefill_s_token(16, 4, 2, 1000, 500, 0.5, 1e-6, 1e-7, 1) == pytest.approx((16 / 1000 + 4 / 500) / 1000 + 1.1e-6)
-    assert p.prefill_s_token(16, 4, 2, 1000, 500, 0.5, 1e-6, 1e-7, 0) == pytest.approx((16 / 1000 + 4 / 500) / 1000)
+    assert p.prefill_s_token(16, 4, 2, 1000, 500, 0.5, 1e-6, 1e-7, 1, 0) == pytest.approx((16 / 1000 + 4 / 500) / 1000 + 1.1e-6)
+    assert p.prefill_s_token(16, 4, 2, 1000, 500, 0.5, 1e-6, 1e-7, 0, 0) == pytest.approx((16 / 1000 + 4 / 500) / 1000)
 
 
 def test_weights_are_read_once() -> None:
