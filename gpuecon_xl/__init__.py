@@ -14,15 +14,22 @@ if TYPE_CHECKING:
         batch_max,
         blended_price,
         breakeven_batch,
+        breakeven_tokens,
         breakeven_util,
         cost_per_mtok,
         fits,
+        gpu_list,
+        memory_need_gb,
+        model_list,
         own_cost_month,
+        precision_list,
         predict,
         price_of,
+        recommend,
         rent3y,
         rent_per_mtok,
         tco3y,
+        tok_s_user,
         token_yield_month,
         tokps,
         vram_rule_gb,
@@ -38,13 +45,15 @@ _WHERE = {
     **dict.fromkeys(
         ("tokps", "fits", "tco3y", "cost_per_mtok", "breakeven_util", "predict", "rent3y", "rent_per_mtok",
          "blended_price", "breakeven_batch", "token_yield_month", "own_cost_month", "vram_rule_gb", "weights_class",
-         "price_of", "batch_max"), "functions"),
+         "price_of", "batch_max", "tok_s_user", "memory_need_gb", "breakeven_tokens", "recommend", "gpu_list", "model_list",
+         "precision_list"), "functions"),
 }  # fmt: skip
 
 __all__ = [
     "BadFile", "BadValue", "Catalog", "GpueconError", "NameNotFound", "Prediction", "batch_max", "blended_price",
-    "breakeven_batch", "breakeven_util", "cost_per_mtok", "fits", "load_catalog", "own_cost_month", "predict",
-    "price_of", "rent3y", "rent_per_mtok", "tco3y", "token_yield_month", "tokps", "vram_rule_gb", "weights_class",
+    "breakeven_batch", "breakeven_tokens", "breakeven_util", "cost_per_mtok", "fits", "gpu_list", "load_catalog",
+    "memory_need_gb", "model_list", "own_cost_month", "precision_list", "predict", "price_of", "recommend", "rent3y",
+    "rent_per_mtok", "tco3y", "tok_s_user", "token_yield_month", "tokps", "vram_rule_gb", "weights_class",
 ]  # fmt: skip
 
 

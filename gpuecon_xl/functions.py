@@ -15,7 +15,7 @@ from typing import Any
 
 from gpuecon_xl import graph, money
 from gpuecon_xl.catalog import Catalog, as_catalog, shipped
-from gpuecon_xl.equations.breakeven import breakeven_use, breakeven_use_stated, rent_per_use
+from gpuecon_xl.equations.breakeven import breakeven_tokens_g_month, breakeven_use, breakeven_use_stated, rent_per_use
 from gpuecon_xl.equations.cost import blended_price_mtok, cost_eur_mtok, rent_cost_mtok, rent_horizon, tokens_served_m
 from gpuecon_xl.equations.cost import own_cost_month as own_cost_month_equation
 from gpuecon_xl.equations.memory import fit_class, weights_headroom
@@ -941,3 +941,118 @@ def batch_max(model: Any, gpu: Any, precision: Any = None, context: Any = 4096, 
         return best[1]
 
     return _each(one, dict(model=model, gpu=gpu, precision=precision, context=context, gpus=gpus), options, catalog)
+
+
+def tok_s_user(
+    model: Any, gpu: Any, precision: Any = None, batch: Any = 1, context: Any = 4096, gpus: Any = 1, options: Any = None, catalog: Any = None
+) -> Any:
+    """Pure decode rate that one user sees, in the layout that gives the whole build its most tokens [token/s].
+
+    Equation: `equations.serving.decode_tok_s_user`.
+    """
+
+    @_finite
+    def one(model: Any, gpu: Any, precision: Any, batch: Any, context: Any, gpus: Any, options: Any, catalog: Any) -> float:
+        call = _Call(options, catalog)
+        tokens_in, tokens_out = _tokens(call, context)
+        check_context(_setup(call, model, gpu, precision), tokens_in + tokens_out)
+        p = predict_one(
+            call.catalog, model, gpu, precision, check_number(batch, "batch", positive=True), tokens_in, tokens_out, gpus, call.get("tp"),
+            call.get("pp", 1), call.get("kv"), call.get("engine"), call.get("mode", "expected"), call.assumptions,
+        )  # fmt: skip
+        return p.decode_tok_s_user
+
+    arguments = dict(model=model, gpu=gpu, precision=precision, batch=batch, context=context, gpus=gpus)
+    return _each(one, arguments, options, catalog)
+
+
+def memory_need_gb(model: Any, precision: Any = None, batch: Any = 1, context: Any = 4096, options: Any = None, catalog: Any = None) -> Any:
+    """Memory that a model needs with its cache on one card: weights and cache of the batch, without engine [GB].
+
+    Equations: `equations.memory.weights_gb`, `kv_gb_sequence`.
+    """
+
+    @_finite
+    def one(model: Any, precision: Any, batch: Any, context: Any, options: Any, catalog: Any) -> float:
+        call = _Call(options, catalog)
+        card = str(call.catalog.rows("gpus")[0]["gpu"])  # the card does not matter for the need
+        s = _setup(call, model, card, precision)
+        tokens_in, tokens_out = _tokens(call, context)
+        check_context(s, tokens_in + tokens_out)
+        load = {**s.values, "input_tokens": tokens_in, "output_tokens": tokens_out, "tp": 1}
+        weights, each = graph.plan(("weights_gb", "kv_gb_sequence"), tuple(load))(*load.values())
+        return float(weights + check_number(batch, "batch", positive=True) * each)
+
+    return _each(one, dict(model=model, precision=precision, batch=batch, context=context), options, catalog)
+
+
+def breakeven_tokens(own_cost_month: Any, api: Any, options: Any = None, catalog: Any = None) -> Any:
+    """Tokens a month, input and output, from which owning costs less than an API of the catalogue.
+
+    Parameters
+    ----------
+    own_cost_month : monthly cost of owning, in the currency of the API's price.  api : name in the catalogue, or a
+        blended price per million tokens.
+
+    Equation: `equations.breakeven.breakeven_tokens_g_month`.
+    """
+
+    @_finite
+    def one(own_cost_month: Any, api: Any, options: Any, catalog: Any) -> float:
+        call = _Call(options, catalog)
+        if isinstance(api, str):
+            row = call.catalog.find("api_prices", api)
+            api = blended_price_mtok(row["price_in_mtok"], row["price_out_mtok"], call.number("output_share"))
+        price = check_number(api, "api", positive=True)
+        return float(breakeven_tokens_g_month(check_number(own_cost_month, "own_cost_month"), price) * GIGA)
+
+    return _each(one, dict(own_cost_month=own_cost_month, api=api), options, catalog)
+
+
+def recommend(workload: Any, options: Any = None, catalog: Any = None) -> Any:
+    """The build of the catalogue with the lowest cost per million output tokens that fits a workload and keeps its limits.
+
+    The same rule and the same layout as the workbook's Matrix. "none" when no build keeps every limit.
+    """
+
+    def one(workload: Any, options: Any, catalog: Any) -> str:
+        from gpuecon_xl.recommend import recommended
+
+        call = _Call(options, catalog)
+        return recommended(call.catalog, call.catalog.find("workloads", workload))
+
+    return _each(one, dict(workload=workload), options, catalog)
+
+
+def gpu_list(catalog: Any = None) -> list[str]:
+    """Names of the cards of the catalogue that are for sale, for drop-down lists."""
+    return [str(r["gpu"]) for r in as_catalog(catalog).rows("gpus") if r["for_sale"] == "yes"]
+
+
+def model_list(catalog: Any = None) -> list[str]:
+    """Names of the models of the catalogue, for drop-down lists."""
+    return [str(r["model"]) for r in as_catalog(catalog).rows("models")]
+
+
+def precision_list(catalog: Any = None) -> list[str]:
+    """Names of the number formats of the catalogue, for drop-down lists."""
+    return [str(r["precision"]) for r in as_catalog(catalog).rows("precisions")]
+
+
+# Functions that have an array form of their own: scalar function, array form.
+ARRAY_FORMS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "tokps": (_tokps, _tokps_many),
+    "fits": (_fits, _fits_many),
+    "tco3y": (_tco3y, _tco3y_many),
+    "cost_per_mtok": (_cost_per_mtok, _cost_many),
+}
+
+
+def answers_of(name: str, columns: Mapping[str, Any], options: Any = None, catalog: Any = None) -> list[Any]:
+    """Answers of an array call by name; elements that are refused hold a `Refusal`."""
+    import inspect
+
+    public = globals()[name]
+    arguments = {k: columns.get(k, p.default) for k, p in inspect.signature(public).parameters.items() if k not in ("options", "catalog")}
+    one, many = ARRAY_FORMS[name]
+    return answer_all(one, many, arguments, options, catalog)[1]

@@ -79,4 +79,15 @@ FUNCTIONS: tuple[Function, ...] = (
     Function(
         "batch_max", ("model", "gpu", "precision", "context", "gpus", "options", "catalog"), 2, "sequence", '=BATCH_MAX("Llama 3.1 8B","L40S","fp8")'
     ),
+    Function("tok_s_user", _LOAD, 2, "token/s", '=TOK_S_USER("Llama 3.3 70B","RTX PRO 6000 Server","fp8",32)'),
+    Function(
+        "memory_need_gb", ("model", "precision", "batch", "context", "options", "catalog"), 1, "GB", '=MEMORY_NEED_GB("Llama 3.3 70B","fp8",32)'
+    ),
+    Function("breakeven_tokens", ("own_cost_month", "api", "options", "catalog"), 2, "token/month", '=BREAKEVEN_TOKENS(502,"GPT-6 Luna")'),
+    Function("recommend", ("workload", "options", "catalog"), 1, "text", '=RECOMMEND("8B chat")'),
+    Function("gpu_list", ("catalog",), 0, "text", "=GPU_LIST()"),
+    Function("model_list", ("catalog",), 0, "text", "=MODEL_LIST()"),
+    Function("precision_list", ("catalog",), 0, "text", "=PRECISION_LIST()"),
 )
+
+BY_NAME: dict[str, Function] = {f.name: f for f in FUNCTIONS}

@@ -96,6 +96,10 @@ def test_stated_factor_replaces_the_links() -> None:
     eight = d.decode_step_s(0.08 / 8, 0, 0.005, 8, 0.55)
     assert one == 0.08
     assert one / eight == pytest.approx(4.4)
+    # fixed times are part of what is scaled
+    one = d.decode_step_s(0.08, 0.01, 0, 1, 0.55)
+    eight = d.decode_step_s(0.08 / 8, 0.01, 0.005, 8, 0.55)
+    assert one / eight == pytest.approx(4.4)
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,15 @@ def test_windowed_attention_sees_the_window() -> None:
 
 
 def test_time_of_a_token() -> None:
-    assert p.prefill_s_token(16, 4, 2, 1000, 500, 0.5, 1e-6, 1e-7, 1, 0) == pytest.approx((16 / 1000 + 4 / 500) / 1000 + 1.1e-6)
-    assert p.prefill_s_token(16, 4, 2, 1000, 500, 0.5, 1e-6, 1e-7, 0, 0) == pytest.approx((16 / 1000 + 4 / 500) / 1000)
+    alone = (16 / 1000 + 4 / 500) / 1000
+    assert p.prefill_s_token(16, 4, 2, 1000, 500, 0.5, 1e-6, 1e-7, 1, 0) == pytest.approx(alone + 1.1e-6)
+    assert p.prefill_s_token(16, 4, 2, 1000, 500, 0.5, 1e-6, 1e-7, 0, 0) == pytest.approx(alone)
+
+
+def test_stated_factor_replaces_the_links() -> None:
+    assert p.prefill_s_token(16, 4, 2, 1000, 500, 0.5, 1e-6, 1e-7, 1, 0.5) == pytest.approx((16 / 1000 + 4 / 500) / 500)
+    one_card = p.prefill_s_token(16, 4, 1, 1000, 500, 0.5, 0, 0, 1, 0)
+    assert p.prefill_s_token(16, 4, 1, 1000, 500, 0.5, 0, 0, 1, 0.5) == one_card
 
 
 def test_weights_are_read_once() -> None:
