@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpuecon_xl.errors import BadFile, BadValue, NameNotFound, nearest
-from gpuecon_xl.schema import TABLES, Field, Table
+from gpuecon_xl.schema import TABLES, Field, Table, assumption_field
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +32,7 @@ _FORMAT_SUFFIX = (
     ("quantized.w8a8", "int8"), ("w8a8", "int8"),
     ("fp8dynamic", "fp8"), ("fp8kv", "fp8"), ("fp8block", "fp8"), ("fp8", "fp8"), ("nvfp4", "nvfp4"), ("mxfp4", "mxfp4"), ("awqint4", "int4-awq"),
     ("awq4bit", "int4-awq"), ("awq", "int4-awq"), ("gptqint4", "int4-gptq"), ("gptq4bit", "int4-gptq"), ("gptqint8", "int8"),
-    ("gptq", "int4-gptq"), ("bnb4bit", "int4-awq"), ("int4", "int4-awq"), ("int8", "int8"), ("4bit", "int4-awq"), ("8bit", "int8"),
+    ("gptq", "int4-gptq"), ("bnb4bit", "int4-awq"), ("int4", "int4-awq"), ("int8", "int8"),
     ("q4km", "q4_k_m"), ("q40", "q4_0"), ("q5km", "q5_k_m"), ("q6k", "q6_k"), ("q80", "q8_0"), ("gguf", "q4_k_m"),
     ("fp16", "fp16"), ("bf16", "bf16"),
 )  # fmt: skip
@@ -46,6 +46,7 @@ def key_of(name: str) -> str:
 
 def _candidates(name: str) -> Iterable[tuple[str, str | None]]:
     """Ever shorter keys of a model's name, each with the number format that its dropped words told."""
+    name = re.sub(r"[-_ ]([48])-?bit$", r"-int\1", name, flags=re.IGNORECASE)  # "-4bit", but not "4b-it"
     tail = re.sub(r"\s*\(.*?\)\s*$", "", name).rsplit("/", 1)[-1]
     for start in dict.fromkeys((name, tail)):
         key, told = key_of(start), None
@@ -265,9 +266,10 @@ def _read_csv(path: Path, table: Table, problems: list[str]) -> list[Row]:
                 value, problem = parse_cell(line[f.name], f)
                 if problem:
                     problems.append(f"{path.name} line {reader.line_num} column {f.name} {problem}")
-                if table.name == "assumptions" and f.name == "value" and line["unit"] not in ("name", "date") and isinstance(value, str):
-                    problem = f"is {value[:40]!r}; a number is due"
-                    problems.append(f"{path.name} line {reader.line_num} column {f.name} {problem}")
+                if table.name == "assumptions" and f.name == "value":
+                    value, problem = parse_cell(line["value"], assumption_field(line["name"].strip(), line["unit"].strip()))
+                    if problem:
+                        problems.append(f"{path.name} line {reader.line_num} column {f.name} {problem}")
                 row[f.name] = 0.0 if value is None and f.numeric and not f.required and f.name not in _NO_ZERO else value
             rows.append(row)
     problems += check_rows(table, rows, lambda n, c: f"{path.name} row {n + 2} column {c}")
@@ -376,6 +378,8 @@ def _load_path(path: str) -> Catalog:
 
 def _overlay_table(table: Any) -> Catalog:
     """The shipped catalogue with one table replaced row by row: a header row and rows, as a range gives them."""
+    if not hasattr(table, "__iter__"):
+        raise BadValue(f"catalog is {table!r}; a path, a table with a header row or a Catalog is due")
     if hasattr(table, "to_dict") and hasattr(table, "columns"):  # a pandas frame
         header = [str(c) for c in table.columns]
         body = [[None if v != v else v for v in row] for row in table.itertuples(index=False)]
@@ -419,4 +423,6 @@ def _overlay(header: tuple[str, ...], body: tuple[tuple[Any, ...], ...]) -> Cata
         rows.append(row)
     if problems:
         raise BadFile(summed_up("catalog", problems), problems)
-    return Catalog({**base.tables, target.name: rows}, "a table given as argument")
+    made = Catalog({**base.tables, target.name: rows}, "a table given as argument")
+    _complete(made, base)
+    return made

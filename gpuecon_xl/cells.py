@@ -159,6 +159,16 @@ def _log2(a: float) -> float:
     return math.log(a) / math.log(2)
 
 
+def _ln(a: float) -> float:
+    if a <= 0:
+        raise _Raised(NUM)
+    return math.log(a)
+
+
+def _exp(a: float) -> float:
+    return math.exp(a) if a > -745 else 0.0
+
+
 def _index(column: list[Any], row: Any) -> Any:
     i = int(_n(row))
     if i < 1 or i > len(column):
@@ -302,6 +312,20 @@ def _countold(dates: list[Any], limit: float) -> float:
     return float(sum(not _blank(d) and _lt(d, limit) for d in dates))
 
 
+def _called(function: str, arguments: list[Any]) -> Any:
+    from gpuecon_xl.carriers.arguments import Refused, answer
+
+    found = answer(function, arguments)
+    if isinstance(found, Refused):
+        raise _Raised(NA if found.code == "#N/A" else VALUE)
+    return found[0][0] if isinstance(found, list) else found
+
+
+def _whole(table: TableValues) -> list[list[Any]]:
+    columns = list(table.columns)
+    return [columns, *([table.columns[c][r] for c in columns] for r in range(table.count))]
+
+
 def _counterr(column: list[Any]) -> float:
     return float(sum(type(v) is CellError for v in column))
 
@@ -342,7 +366,7 @@ _CODE: dict[str, tuple[str, str, str]] = {
     "div": ("_div({0},{1})", "nn", "n"), "pow": ("_pow({0},{1})", "nn", "n"), "neg": ("(-{0})", "n", "n"),
     "min": ("min({0},{1})", "nn", "n"), "max": ("max({0},{1})", "nn", "n"),
     "ceil": ("_ceil({0})", "n", "n"), "floor": ("_floor({0})", "n", "n"), "round9": (f"_r({{0}},{DECIMALS})", "n", "n"),
-    "log2": ("_log2({0})", "n", "n"),
+    "log2": ("_log2({0})", "n", "n"), "exp": ("_exp({0})", "n", "n"), "ln": ("_ln({0})", "n", "n"),
     "and": ("_and({0},{1})", "aa", "a"), "or": ("_or({0},{1})", "aa", "a"),
     "where": ("({1} if _t({0}) else {2})", "aaa", "a"),
     "index": ("_index({0},{1})", "ca", "a"), "match": ("_match({0},{1},_cache)", "ac", "n"),
@@ -475,6 +499,13 @@ class Cells:
                 kind = "a"
             elif op == "join":
                 body, kind = f"_join({','.join(code(x, 'a') for x in a)})", "a"
+            elif op == "called":
+                body, kind = f"_called({a[0].args[0]!r},[{','.join(code(x, 'a') for x in a[2:])}])", "a"
+            elif op == "missing":
+                return "None"
+            elif op == "whole":
+                space[f"T_{a[0]}"] = self.tables[a[0]]
+                return f"_whole(T_{a[0]})"
             elif op == "shown":
                 body, kind = f"_r({code(a[0], 'n')},{a[1].args[0]})", "n"
             elif op == "where" and want == "n":
@@ -500,7 +531,7 @@ def _needs(e: Expr) -> set[tuple[str, str]]:
     """Columns that an expression reads."""
     if e.op in ("this", "col"):
         return {(e.args[0], e.args[1])}
-    if e.op in ("num", "text", "bool", "name", "arg"):
+    if e.op in ("num", "text", "bool", "name", "arg", "whole", "missing"):
         return set()
     out: set[tuple[str, str]] = set()
     for a in e.args:

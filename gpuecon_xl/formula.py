@@ -114,8 +114,16 @@ def _text(e: Expr, outer: int) -> str:
         return f'SUMPRODUCT(({low}<>"")*({middle}<>"")*({low}>{middle}))+SUMPRODUCT(({high}<>"")*({middle}<>"")*({high}<{middle}))'
     if op == "countold":
         return f'SUMPRODUCT(({_text(a[0], 0)}<>"")*({_text(a[0], 0)}<{_text(a[1], 0)}))'
+    if op == "called":
+        return f"{a[1].args[0]}({','.join(_text(x, 0) for x in a[2:])})"
+    if op == "whole":
+        return f"{a[0]}[#All]"
+    if op == "missing":
+        return ""
     if op == "na":
         return "NA()"
+    if op in ("exp", "ln"):
+        return f"{op.upper()}({_text(a[0], 0)})"
     if op == "log2":
         return f"(LN({_text(a[0], 0)})/LN(2))"
     raise ValueError(f"the operation {op} has no Excel text")

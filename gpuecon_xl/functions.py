@@ -748,6 +748,8 @@ def predict(
     """
     call = _Call(options, catalog)
     call.refuse_context_option()
+    if call.get("tok_s") is not None:
+        raise BadValue("option tok_s replaces a prediction; predict cannot use it, leave it out")
     return predict_one(
         call.catalog,
         model,

@@ -41,6 +41,20 @@ class Function:
 
 _LOAD = ("model", "gpu", "precision", "batch", "context", "gpus", "options", "catalog")
 
+
+def cell_name(function: str, flavour: str) -> str:
+    """How a file of a flavour spells a function: TOKPS, _xldudf_TOKPS or GPUECON.TOKPS.
+
+    LibreOffice's interface language allows no underscore in a method, so COST_PER_MTOK is GPUECON.COSTPERMTOK there.
+    """
+    upper = function.upper()
+    if flavour == "lite":
+        return f"_xldudf_{upper}"
+    if flavour == "libreoffice":
+        return f"GPUECON.{upper.replace('_', '')}"
+    return upper
+
+
 FUNCTIONS: tuple[Function, ...] = (
     Function("tokps", _LOAD, 2, "token/s", '=TOKPS("Llama 3.1 8B","RTX 5090","fp8",8)'),
     Function("fits", _LOAD, 2, "text", '=FITS("Llama 3.3 70B","RTX 5090","fp8")'),

@@ -13,6 +13,7 @@ from typing import Any
 
 # Cost comparisons and rounding up ignore differences below this many decimals, on every side.
 DECIMALS = 9
+HALF_DECIMAL = 0.5e-9
 
 
 class Expr:
@@ -145,6 +146,11 @@ def _floor(a: float) -> float:
     return float(math.floor(round(a, DECIMALS)))
 
 
+def _exp(a: float) -> float:
+    """e to the power of a number; 0 where it is too small for a float."""
+    return math.exp(a) if a > -745 else 0.0
+
+
 def _equal(a: Any, b: Any) -> bool:
     """Whether two values are the same."""
     return bool(a == b)
@@ -172,8 +178,22 @@ def _np(call: Callable[[Any], Callable[..., Any]]) -> Callable[..., Any]:
 minimum = _pick("min", _min, _np(lambda np: np.minimum))
 maximum = _pick("max", _max, _np(lambda np: np.maximum))
 where = _pick("where", _where, _np(lambda np: np.where))
-ceil = _pick("ceil", _ceil, _np(lambda np: lambda a: np.ceil(np.round(a, DECIMALS))))
-floor = _pick("floor", _floor, _np(lambda np: lambda a: np.floor(np.round(a, DECIMALS))))
+
+
+def _np_whole(np: Any, towards: Any) -> Callable[[Any], Any]:
+    """ceil or floor of an array; what is whole to nine decimals stays (np.round would move large whole numbers)."""
+
+    def run(a: Any) -> Any:
+        nearest = np.rint(a)
+        return np.where(np.abs(a - nearest) <= HALF_DECIMAL, nearest, towards(a))
+
+    return run
+
+
+ceil = _pick("ceil", _ceil, _np(lambda np: _np_whole(np, np.ceil)))
+floor = _pick("floor", _floor, _np(lambda np: _np_whole(np, np.floor)))
+exp = _pick("exp", _exp, _np(lambda np: np.exp))
+ln = _pick("ln", math.log, _np(lambda np: np.log))
 log2 = _pick("log2", math.log2, _np(lambda np: np.log2))
 equal = _pick("eq", _equal, _np(lambda np: np.equal))
 both = _pick("and", _both, _np(lambda np: np.logical_and))
@@ -281,6 +301,16 @@ def word(code: str) -> Expr:
 def words(code: Any) -> Expr:
     """The word for a code that a cell holds."""
     return look_up(code, col("Words", "code"), col("Words", "text"))
+
+
+def called(function: str, spelled: str, *arguments: Any) -> Expr:
+    """A spreadsheet function of this product in a cell, spelled as the file's flavour needs it."""
+    return Expr("called", Expr("text", function), Expr("text", spelled), *map(lift, arguments))
+
+
+def whole_table(table: str) -> Expr:
+    """A table with its header row, as the functions' argument `catalog` takes it."""
+    return Expr("whole", table)
 
 
 def large(column: Expr, k: Any) -> Expr:

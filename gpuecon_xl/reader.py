@@ -20,9 +20,8 @@ from gpuecon_xl.catalog import Catalog, Row, blank_counts_as_zero, check_rows, k
 from gpuecon_xl.cells import Cells, TableValues, plain, serial
 from gpuecon_xl.errors import BadFile, nearest
 from gpuecon_xl.lang import LANGUAGES, load
-from gpuecon_xl.schema import TABLES, Field, Table
+from gpuecon_xl.schema import TABLES, Field, Table, assumption_field
 from gpuecon_xl.sheets import book as books
-from gpuecon_xl.throughput import _POSITIVE, _SHARES
 
 MAX_BYTES = 50_000_000  # a workbook of ours has about 1 MB
 MAX_EXPANDED_BYTES = 400_000_000
@@ -50,6 +49,7 @@ class OpenBook:
     formulas: Any  # openpyxl workbook with formulas
     values: Any  # openpyxl workbook with cached values
     regions: dict[str, _Region]
+    flavour: str = "plain"
     problems: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -136,7 +136,10 @@ def open_book(path: Path) -> OpenBook:
     if not any(t.book_name in regions for t in TABLES.values()):
         raise BadFile(f"{path} has none of this product's tables (Prices, Cards, Models …); a workbook made by 'gpuecon template' is due")
     lang = _language(formulas)
-    return OpenBook(path, lang, formulas, values, regions, problems)
+    flavour = next((str(p.value) for p in formulas.custom_doc_props.props if p.name == "gpuecon_flavour"), "plain")
+    if flavour not in books.FLAVOURS:
+        flavour = "plain"
+    return OpenBook(path, lang, formulas, values, regions, flavour, problems)
 
 
 def _region(ws: Any, table: Any) -> tuple[_Region | None, str | None]:
@@ -280,14 +283,10 @@ def _assumption(book: OpenBook, name: str, value: Any, place: str) -> tuple[Any,
     if default is None and name not in shipped().assumptions:
         book.warnings.append(f"{place}: assumption {name[:40]!r} is not known and not used; nearest: {nearest(name, shipped().assumptions)}")
         return None, False
-    if isinstance(default, dt.date):
-        parsed, problem = parse_cell(value, Field(name, "date", required=True))
-    elif isinstance(default, str):
-        parsed, problem = parse_cell(value, Field(name, "text", required=True))
-    else:
+    unit = "date" if isinstance(default, dt.date) else "name" if isinstance(default, str) else ""
+    if not unit:
         value = _number_from_text(value, Field(name, "number"), book, place)
-        high = 1.0 if name in _SHARES else None
-        parsed, problem = parse_cell(value, Field(name, "number", required=True, low=0.0, high=high, positive=name in _POSITIVE))
+    parsed, problem = parse_cell(value, assumption_field(name, unit))
     if problem:
         book.problems.append(f"{place} {problem}")
     return parsed, problem is None
@@ -419,7 +418,7 @@ def _raw_value(value: Any) -> Any:
 
 def values_of(book: OpenBook) -> dict[str, dict[str, Any]]:
     """Values for every formula cell of an opened book."""
-    spec = books.build(shipped(), book.lang)
+    spec = books.build(shipped(), book.lang, book.flavour)
     tables: dict[str, TableValues] = {}
     for name, (_, t, _, _) in spec.all_tables().items():
         region = book.regions.get(name)

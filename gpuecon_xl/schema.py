@@ -373,3 +373,16 @@ _TABLES = (
 
 TABLES: dict[str, Table] = {t.name: t for t in _TABLES}
 BY_BOOK_NAME: dict[str, Table] = {t.book_name: t for t in _TABLES}
+
+# Bounds of assumptions and options: shares from 0 to 1, and what must be above 0.
+SHARES = frozenset(("utilization", "output_share", "spec_accept", "memory_free_share", "overlap", "residual_share", "idle_share",
+                     "kv_reads", "collectives", "tp_factor", "headroom_wanted", "yield_utilization"))  # fmt: skip
+POSITIVE = frozenset(("tok_s", "rel", "input_tokens", "output_tokens", "usd_per_eur", "horizon_years", "tp", "pp", "output_share",
+                       "weights_overhead", "months_written_off", "card_to_server", "pue", "memory_free_share"))  # fmt: skip
+
+
+def assumption_field(name: str, unit: str) -> Field:
+    """What may stand as the value of an assumption."""
+    if unit in ("name", "date"):
+        return Field(name, "text" if unit == "name" else "date", required=True)
+    return Field(name, "number", unit, required=True, low=0.0, high=1.0 if name in SHARES else None, positive=name in POSITIVE)

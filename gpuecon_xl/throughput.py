@@ -15,6 +15,7 @@ from typing import Any
 from gpuecon_xl import graph
 from gpuecon_xl.catalog import Catalog, key_of
 from gpuecon_xl.errors import BadValue, NameNotFound, nearest
+from gpuecon_xl.schema import POSITIVE, SHARES
 
 # Inputs that come from one row of the catalogue, by table.
 MODEL_INPUTS = (
@@ -76,10 +77,6 @@ _TEXT_OPTIONS = frozenset(("kv", "engine", "mode", "case", "currency", "rent_gpu
 _CHOICES = {"mode": ("expected", "ceiling"), "case": ("low", "typical", "high"), "currency": ("EUR", "USD"),
             "own_cost": ("exact", "at_assumed_use")}  # fmt: skip
 _COUNTS = frozenset(("tp", "pp"))
-_SHARES = frozenset(("utilization", "output_share", "spec_accept", "memory_free_share", "overlap", "residual_share", "idle_share",
-                     "kv_reads", "collectives", "tp_factor", "headroom_wanted", "yield_utilization"))  # fmt: skip
-_POSITIVE = frozenset(("tok_s", "rel", "input_tokens", "output_tokens", "usd_per_eur", "horizon_years", "tp", "pp", "output_share",
-                       "weights_overhead", "months_written_off", "card_to_server", "pue", "memory_free_share"))  # fmt: skip
 
 
 def parse_number(text: str, what: str) -> float:
@@ -108,7 +105,7 @@ def _option_value(key: str, value: Any, catalog: Catalog) -> Any:
         return text
     if isinstance(value, str):
         value = parse_number(value, f"option {key}")
-    return check_number(value, f"option {key}", positive=key in _POSITIVE, share=key in _SHARES, whole=key in _COUNTS)
+    return check_number(value, f"option {key}", positive=key in POSITIVE, share=key in SHARES, whole=key in _COUNTS)
 
 
 def check_number(value: Any, what: str, *, positive: bool = False, share: bool = False, whole: bool = False, at_most: float | None = None) -> float:
@@ -155,6 +152,8 @@ def parse_options(options: Any, catalog: Catalog) -> dict[str, Any]:
         pairs: Any = _split_text(options)
     elif isinstance(options, Mapping):
         pairs = options.items()
+    elif not hasattr(options, "__iter__"):
+        raise BadValue(f'options is {options!r}; a text such as "tp=2; kv=fp8", a dict or a range of two columns is due')
     else:
         rows = options.tolist() if hasattr(options, "tolist") else list(options)
         if rows and not isinstance(rows[0], list | tuple):

@@ -6,7 +6,7 @@ Time in seconds, rates in GB/s and TFLOP/s, dense.
 
 from __future__ import annotations
 
-from gpuecon_xl.ops import both, maximum, minimum, where
+from gpuecon_xl.ops import both, exp, ln, maximum, minimum, where
 from gpuecon_xl.quantity import Num, quantity
 from gpuecon_xl.units import FLOP_PER_MAC, GIGA, HALF, KEY_AND_VALUE, KILO, MEGA
 
@@ -38,13 +38,22 @@ def context_mean(input_tokens: Num, output_tokens: Num) -> Num:
     return input_tokens + output_tokens / HALF
 
 
-@quantity("1", "1 - (1 - experts_active / experts)^micro_batch")
-def experts_touched(experts: Num, experts_active: Num, micro_batch: Num) -> Num:
+@quantity("1", "ln(1 - experts_active / experts)")
+def expert_missed_ln(experts: Num, experts_active: Num) -> Num:
+    """Logarithm of the chance that one token misses a given routed expert; 0 for a dense model.
+
+    Source: definition; a power of many tokens would underflow where its logarithm does not.
+    """
+    return where(experts > 0, ln(maximum(1 - experts_active / maximum(experts, 1), 1 / GIGA)), 0)
+
+
+@quantity("1", "1 - exp(micro_batch · expert_missed_ln), that is 1 - (1 - experts_active / experts)^micro_batch")
+def experts_touched(expert_missed_ln: Num, micro_batch: Num) -> Num:
     """Share of the routed experts that one step reads, when every token draws its experts at random.
 
     Source: coverage of independent draws.
     """
-    return where(experts > 0, 1 - (1 - experts_active / maximum(experts, 1)) ** micro_batch, 0)
+    return 1 - exp(micro_batch * expert_missed_ln)
 
 
 @quantity("GB", "vocab · hidden · embed_read_copies · bytes_embed / 1e9")

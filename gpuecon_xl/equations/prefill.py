@@ -5,7 +5,7 @@ Here: pure functions. Not here: the decode step (`decode`), the serving loop (`s
 
 from __future__ import annotations
 
-from gpuecon_xl.ops import both, maximum, minimum, where
+from gpuecon_xl.ops import both, exp, maximum, minimum, where
 from gpuecon_xl.quantity import Num, quantity
 from gpuecon_xl.units import FLOP_PER_MAC, GIGA, HALF, KEY_AND_VALUE, KILO, MEGA
 
@@ -74,8 +74,7 @@ def prefill_s_token(
 def prefill_weights_s(
     nonexpert_weights_gb: Num,
     expert_weights_gb: Num,
-    experts: Num,
-    experts_active: Num,
+    expert_missed_ln: Num,
     prompt_tokens: Num,
     tp: Num,
     bandwidth_gb_s: Num,
@@ -85,7 +84,7 @@ def prefill_weights_s(
 
     Source: roofline; experts by coverage of the prompt's tokens.
     """
-    touched = where(experts > 0, 1 - (1 - experts_active / maximum(experts, 1)) ** prompt_tokens, 0)
+    touched = 1 - exp(prompt_tokens * expert_missed_ln)
     return (nonexpert_weights_gb + expert_weights_gb * touched) / (tp * bandwidth_gb_s * weight_efficiency)
 
 

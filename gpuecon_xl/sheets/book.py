@@ -59,7 +59,7 @@ def build(catalog: Catalog, lang: str = "en", flavour: str = "plain") -> BookSpe
     sheets["matrix"] = candidates.matrix_sheet()
     sheets["decision"] = info.decision_sheet(texts)
     sheets["sensitivity"] = money.sensitivity_sheet()
-    sheets["functions"] = info.functions_sheet(texts)
+    sheets["functions"] = info.functions_sheet(texts, flavour)
     sheets["checks"] = info.checks_sheet({}, texts)
     sheets["sources"] = info.sources_sheet(catalog, texts)
     sheets["changes"] = info.changes_sheet(__version__, texts)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from gpuecon_xl.catalog import Catalog
+from gpuecon_xl.functions_table import FUNCTIONS, cell_name
 from gpuecon_xl.lang import Texts
 from gpuecon_xl.ops import (
     Expr,
     both,
+    called,
     col,
     count_errors,
     count_if,
@@ -14,17 +16,22 @@ from gpuecon_xl.ops import (
     equal,
     if_error,
     index,
+    join,
     lift,
+    look_up,
     match,
     maximum,
     name,
     total,
     where,
+    whole_table,
     word,
+    words,
 )
 from gpuecon_xl.quantity import REGISTRY
 from gpuecon_xl.sheets.model import Chart, SheetSpec, TableSpec
 from gpuecon_xl.sheets.money import reference_rows
+from gpuecon_xl.sheets.throughput import SPEED_CARDS, SPEED_MODELS
 from gpuecon_xl.units import MEGA
 
 
@@ -134,12 +141,12 @@ def decision_sheet(texts: Texts) -> SheetSpec:
     return s
 
 
-def functions_sheet(texts: Texts) -> SheetSpec:
+def functions_sheet(texts: Texts, flavour: str) -> SheetSpec:
     """The functions in the cell and the equations behind every column."""
-    from gpuecon_xl.functions_table import FUNCTIONS
-
     s = SheetSpec("functions", False, tab="info")
     s.text("functions.how")
+    if flavour != "plain":
+        s.table(live_examples(texts, flavour))
     f = TableSpec("FunctionList", title="table.functions")
     f.fixed("function", [x.excel for x in FUNCTIONS], "text", 24)
     f.fixed("arguments", [x.signature for x in FUNCTIONS], "wrap", 60)
@@ -156,6 +163,76 @@ def functions_sheet(texts: Texts) -> SheetSpec:
     e.fixed("source", [q.source for q in quantities], "wrap", 60)
     s.table(e)
     return s
+
+
+def live_examples(texts: Texts, flavour: str) -> TableSpec:
+    """Every function in a cell beside the same figure from the book's own formulas; the difference must be 0."""
+    t = TableSpec("LiveExamples", title="table.live_examples", note="note.live_examples")
+    missing = Expr("missing")
+
+    def cell(function: str, *arguments: object) -> Expr:
+        return called(function, cell_name(function, flavour), *arguments)
+
+    def speed(row: int, column: str) -> Expr:
+        return index(col("Speed", column), row)
+
+    def load(row: int) -> tuple[Expr, ...]:
+        """Arguments of a row of Speed: model, gpu, precision, batch, context, gpus, options."""
+        options = join("input_tokens=", speed(row, "input_tokens"), "; output_tokens=", speed(row, "output_tokens"))
+        context = speed(row, "input_tokens") + speed(row, "output_tokens")
+        names = tuple(speed(row, c) for c in ("model", "gpu", "precision", "batch"))
+        return (*names, context, speed(row, "gpus"), options)
+
+    def of_card(row: int, column: str) -> Expr:
+        return index(col("TcoCards", column), row)
+
+    busy = len(SPEED_MODELS) * len(SPEED_CARDS) + 1  # the first row with a full batch
+    first = 1
+    versus = ("gpu", "rate_hour", "rel", "tco_eur", "breakeven_use")
+    pair = {c: index(col("Versus", c), 1) for c in versus}
+    by_card = look_up(pair["gpu"], col("TcoCards", "gpu"), col("TcoCards", "price_eur"))
+    rel = join("rel=", pair["rel"])
+    need = {c: index(col("Need", c), 1) for c in ("need_exact_gb",)}
+    work = {c: index(col("Workloads", c), 1) for c in ("workload", "model", "precision", "batch", "input_tokens", "output_tokens")}
+    tokens = join("input_tokens=", work["input_tokens"], "; output_tokens=", work["output_tokens"])
+    open_ = {c: index(col("OpenOwn", c), 1) for c in ("model", "breakeven_batch", "blended_price_mtok")}
+    api = match(index(col("OpenOwn", "api"), 1), col("Apis", "api"))
+    own = {c: index(col("OwnMonth", c), 1) for c in ("gpu", "price", "own_cost_month")}
+    tariff = join("electricity_eur_kwh=", name("yield_electricity_kwh"))
+    fit_model = index(col("FitMatrix", "model"), 1)
+    fit_word = index(col("FitMatrix", "card_1"), 1)
+    fit_card = index(col("FitCards", "gpu"), 1)
+    rent = {c: index(col("RentCost", c), 1) for c in ("rate_hour", "stated", "rent_cost_mtok")}
+    rows: list[tuple[str, Expr, Expr]] = [
+        ("tokps", cell("tokps", *load(first)), speed(first, "output_tok_s")),
+        ("tokps", cell("tokps", *load(busy)), speed(busy, "output_tok_s")),
+        ("tok_s_user", cell("tok_s_user", *load(first)), speed(first, "decode_tok_s_user")),
+        ("batch_max", cell("batch_max", *load(first)[:3], *load(first)[4:]), speed(first, "batch_max")),
+        ("fits", words(cell("fits", *load(first))), words(speed(first, "fit_class"))),
+        ("tco3y", cell("tco3y", of_card(1, "gpu"), 1, name("utilization"), of_card(1, "price_eur")), of_card(1, "tco_eur")),
+        ("tco3y", cell("tco3y", of_card(1, "gpu"), 1, missing, missing, missing, whole_table("Prices")), of_card(1, "tco_eur")),
+        ("cost_per_mtok", cell("cost_per_mtok", *load(first)[:6], name("utilization"), index(col("Cost", "price_eur"), first), load(first)[6]),
+         index(col("Cost", "cost_eur_mtok"), first)),
+        ("breakeven_util", cell("breakeven_util", speed(first, "model"), pair["gpu"], pair["rate_hour"], missing, missing, missing, missing, by_card, rel),
+         pair["breakeven_use"]),
+        ("rent3y", cell("rent3y", index(col("RentYears", "rate_hour"), 1)), index(col("RentYears", "rent_horizon"), 1)),
+        ("rent_per_mtok", cell("rent_per_mtok", rent["rate_hour"], rent["stated"]), rent["rent_cost_mtok"]),
+        ("blended_price", cell("blended_price", index(col("Apis", "price_in_mtok"), api), index(col("Apis", "price_out_mtok"), api), name("output_share")),
+         open_["blended_price_mtok"]),
+        ("breakeven_batch", cell("breakeven_batch", open_["model"], own["gpu"], name("fit_precision")), open_["breakeven_batch"]),
+        ("own_cost_month", cell("own_cost_month", own["gpu"], own["price"], name("yield_utilization"), tariff), own["own_cost_month"]),
+        ("memory_need_gb", cell("memory_need_gb", work["model"], work["precision"], work["batch"], work["input_tokens"] + work["output_tokens"], tokens),
+         need["need_exact_gb"]),
+        ("weights_class", words(cell("weights_class", fit_model, fit_card, name("fit_precision"), name("fit_cards"))), fit_word),
+        ("price_of", cell("price_of", of_card(1, "gpu")), of_card(1, "price_eur")),
+        ("recommend", cell("recommend", work["workload"]), index(col("Matrix", "recommended"), 1)),
+    ]  # fmt: skip
+    t.fixed("function", [r[0].upper() for r in rows], "text", 24)
+    t.each("by_function", [r[1] for r in rows], "key", 24)
+    t.each("by_formulas", [r[2] for r in rows], "key", 24)
+    apart = t.cell("by_function") - t.cell("by_formulas")
+    t.formula("apart", if_error(apart, where(equal(t.cell("by_function"), t.cell("by_formulas")), 0, 1)), "check", 14)
+    return t
 
 
 GROWING = (("TcoCards", "n", "Prices", "gpu"), ("Measured", "n", "Benchmarks", "id"), ("RentYears", "n", "Rates", "rate"),

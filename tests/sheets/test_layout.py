@@ -185,7 +185,9 @@ def test_protection_and_looks_of_cells(books: dict[str, Any], lang: str) -> None
 
 def test_validation_on_every_input_column(books: dict[str, Any]) -> None:
     book = books["en"]
-    rules = {ws.title: [(v, [range_boundaries(str(r)) for r in v.sqref.ranges]) for v in ws.data_validations.dataValidation] for ws in book.worksheets}
+    rules = {
+        ws.title: [(v, [range_boundaries(str(r)) for r in v.sqref.ranges]) for v in ws.data_validations.dataValidation] for ws in book.worksheets
+    }
     wrong = []
     for name, (ws, t, (left, top, _, bottom)) in tables(book).items():
         for i, c in enumerate(t.tableColumns):

@@ -1,0 +1,312 @@
+"""Three readers of one workbook agree: LibreOffice, formualizer and the core, on the templates and on edited copies."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import LANGUAGES
+from edits import KINDS, Edited, edited_books
+from openpyxl.utils import get_column_letter, range_boundaries
+from oracles import cached_values, differences, formula_cells, formualizer_values, is_error, needs_libreoffice, same, soffice_convert
+
+import gpuecon_xl as gx
+from gpuecon_xl.reader import book_values, read_catalog
+
+EDITED = 20  # books in the default run: every kind of edit is among them
+EDITED_LONG = 200
+REL = 1e-9
+
+
+@dataclass
+class Reading:
+    """One workbook: what was edited, on which cells the readers differ, how many formula cells there are."""
+
+    name: str
+    edits: list[str]
+    differ: list[str]
+    stale: list[str]
+    unknown: list[str]
+    cells: int
+    errors: int
+
+
+def read_three(path: Path, recalculated: Path, edits: list[str], fresh: bool) -> Reading:
+    """LibreOffice's recalculation against the core's values; in a template the cached values too."""
+    cells = formula_cells(path)
+    core, office = book_values(path), cached_values(recalculated)
+    unknown = [f"{s}!{a}" for s, row in cells.items() for a in row if a not in core[s]]
+    stale = differences(cached_values(path), core, cells, REL) if fresh else []
+    errors = sum(is_error(v) for row in core.values() for v in row.values())
+    return Reading(path.name, edits, differences(office, core, cells, REL), stale, unknown, sum(map(len, cells.values())), errors)
+
+
+def readings(templates: dict[str, Path], folder: Path, seeds: range, unedited: bool) -> list[Reading]:
+    """Edit, recalculate by LibreOffice in the background, compare; files are deleted as soon as they are compared."""
+    out = folder / "recalculated"
+    given: dict[Path, list[str]] = {p: [] for p in templates.values()} if unedited else {}
+    found: list[Reading] = []
+    with ThreadPoolExecutor(1) as office:
+        # the office starts on the templates while the copies are made, then takes these in one call
+        jobs = [(given, office.submit(soffice_convert, list(given), out))] if given else []
+        copies = edited_books(templates, folder, seeds)
+        jobs.append((copies, office.submit(soffice_convert, list(copies), out)))
+        for books, job in jobs:
+            results = job.result()
+            for path, edits in books.items():
+                found.append(read_three(path, results[path], edits, path in given))
+                results[path].unlink()
+                if path not in given:
+                    path.unlink()
+    return found
+
+
+@pytest.fixture(scope="module")
+def read(templates: dict[str, Path], once: Callable[..., Any]) -> list[Reading]:
+    found: list[Reading] = once("readings", lambda folder: readings(templates, folder, range(EDITED), True))
+    return found
+
+
+def _told(bad: list[Reading], what: str) -> str:
+    return "\n".join(f"{r.name}: {len(getattr(r, what))} of {r.cells}: {getattr(r, what)[:4]} after {'; '.join(r.edits)[:600]}" for r in bad)
+
+
+@needs_libreoffice
+@pytest.mark.libreoffice
+def test_templates_in_libreoffice_and_in_the_core(read: list[Reading]) -> None:
+    fresh = [r for r in read if not r.edits]
+    assert len(fresh) == len(LANGUAGES)
+    assert all(r.cells > 20_000 and r.errors == 0 for r in fresh)
+    for what in ("differ", "stale", "unknown"):
+        bad = [r for r in fresh if getattr(r, what)]
+        assert not bad, _told(bad, what)
+
+
+@needs_libreoffice
+@pytest.mark.libreoffice
+def test_edited_books_in_libreoffice_and_in_the_core(read: list[Reading]) -> None:
+    edited = [r for r in read if r.edits]
+    assert len(edited) == EDITED
+    for what in ("differ", "unknown"):
+        bad = [r for r in edited if getattr(r, what)]
+        assert not bad, _told(bad, what)
+    # rows that cannot be computed are among them, and most cells stay figures
+    assert any(r.errors for r in edited)
+    assert all(r.errors < r.cells / 5 for r in edited)
+
+
+def test_the_default_run_makes_every_kind_of_edit() -> None:
+    assert {KINDS[(seed * 5 + i) % len(KINDS)] for seed in range(EDITED) for i in range(5)} == set(KINDS)
+
+
+@needs_libreoffice
+@pytest.mark.libreoffice
+@pytest.mark.long
+def test_many_edited_books_in_libreoffice_and_in_the_core(templates: dict[str, Path], tmp_path: Path) -> None:
+    bad: list[Reading] = []
+    for first in range(EDITED, EDITED + EDITED_LONG, 20):
+        bad += [r for r in readings(templates, tmp_path, range(first, first + 20), False) if r.differ or r.unknown]
+    assert not bad, _told(bad, "differ") + _told(bad, "unknown")
+
+
+# ---- formualizer ----
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_templates_in_formualizer_and_in_the_core(templates: dict[str, Path], core: dict[str, Any], lang: str) -> None:
+    cells = formula_cells(templates[lang])
+    wrong = differences(formualizer_values(templates[lang]), core[lang], cells, REL)
+    assert not wrong, (len(wrong), wrong[:8])
+
+
+@pytest.mark.parametrize("seed", [3, 10, 17])
+def test_edited_books_in_formualizer_and_in_the_core(templates: dict[str, Path], tmp_path: Path, seed: int) -> None:
+    for path, edits in edited_books(templates, tmp_path, range(seed, seed + 1)).items():
+        wrong = differences(formualizer_values(path), book_values(path), formula_cells(path), REL)
+        assert not wrong, (len(wrong), wrong[:8], edits)
+
+
+# ---- one price, changed: sheet, charts and functions say the same ----
+
+CARD, OLD, NEW = "RTX 5090", 2_800, 3_900.5
+
+
+@dataclass
+class Changed:
+    """A book with one price changed: as edited, as LibreOffice recalculated it, before the change."""
+
+    path: Path
+    office: Path
+    before: dict[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def changed(templates: dict[str, Path], core: dict[str, Any], once: Callable[..., Any]) -> Changed:
+    def make(folder: Path) -> tuple[Path, Path]:
+        e = Edited(templates["en"])
+        assert e.value("Prices", CARD, "typical") == OLD
+        e.put("Prices", CARD, "typical", NEW)
+        path = e.save(folder / "changed.xlsx")
+        return path, soffice_convert([path], folder / "office")[path]
+
+    path, office = once("changed", make)
+    return Changed(path, office, core["en"])
+
+
+def table(path: Path, values: dict[str, dict[str, Any]], name: str) -> list[dict[str, Any]]:
+    """Rows of a table, with the values given; cells without one are None."""
+    e = _opened(path)
+    left, top, _, bottom = e.span(name)
+    title = e.where[name][0].title
+    return [{h: values[title].get(f"{get_column_letter(left + i)}{r}") for i, h in enumerate(e.heads(name))} for r in range(top + 1, bottom + 1)]
+
+
+_open: dict[Path, Edited] = {}
+
+
+def _opened(path: Path) -> Edited:
+    if path not in _open:
+        _open[path] = Edited(path)
+    return _open[path]
+
+
+@needs_libreoffice
+@pytest.mark.libreoffice
+def test_a_changed_price_moves_tco_as_the_function_says(changed: Changed) -> None:
+    rows = [r for r in table(changed.path, cached_values(changed.office), "TcoCards") if r["gpu"]]
+    catalog = read_catalog(changed.path)
+    assert len(rows) == len(catalog.rows("prices"))
+    for r in rows:
+        assert same(r["tco_eur"], gx.tco3y(r["gpu"], catalog=catalog), REL), r["gpu"]
+        assert same(r["tco_low_eur"], gx.tco3y(r["gpu"], options="case=low", catalog=catalog), REL) or not _has(catalog, r["gpu"], "low")
+        assert same(r["tco_high_eur"], gx.tco3y(r["gpu"], options="case=high", catalog=catalog), REL) or not _has(catalog, r["gpu"], "high")
+    own = next(r for r in rows if r["gpu"] == CARD)
+    assert same(own["price_eur"], NEW)
+    assert same(own["tco_eur"] - gx.tco3y(CARD), (NEW - OLD) * (1 + 0.05 * 3), 1e-8)
+
+
+def _has(catalog: Any, gpu: str, end: str) -> bool:
+    return next(r for r in catalog.rows("prices") if r["gpu"] == gpu)[end] is not None
+
+
+@needs_libreoffice
+@pytest.mark.libreoffice
+def test_a_changed_price_moves_cost_as_the_function_says(changed: Changed) -> None:
+    office, catalog = cached_values(changed.office), read_catalog(changed.path)
+    speed, cost = (table(changed.path, office, n) for n in ("Speed", "Cost"))
+    priced, moved = 0, 0
+    for s, c, old in zip(speed, cost, table(changed.path, changed.before, "Cost"), strict=True):
+        tokens = {"input_tokens": s["input_tokens"], "output_tokens": s["output_tokens"], "tp": int(s["gpus"]), "pp": 1}
+        context = s["input_tokens"] + s["output_tokens"]
+        if not isinstance(c["cost_eur_mtok"], int | float):
+            with pytest.raises(gx.GpueconError):
+                gx.cost_per_mtok(s["model"], s["gpu"], s["precision"], s["batch"], context, int(s["gpus"]), options=tokens, catalog=catalog)
+            continue
+        priced += 1
+        got = gx.cost_per_mtok(s["model"], s["gpu"], s["precision"], s["batch"], context, int(s["gpus"]), options=tokens, catalog=catalog)
+        assert same(c["cost_eur_mtok"], got, REL), (s["model"], s["gpu"], c["cost_eur_mtok"], got)
+        assert same(
+            s["output_tok_s"],
+            gx.tokps(s["model"], s["gpu"], s["precision"], s["batch"], context, int(s["gpus"]), options=tokens, catalog=catalog),
+            REL,
+        )
+        moved += c["cost_eur_mtok"] > old["cost_eur_mtok"] * 1.05
+        assert (c["cost_eur_mtok"] != old["cost_eur_mtok"]) == (s["gpu"] == CARD), s["gpu"]
+    assert priced > 40
+    assert moved >= 4
+
+
+@needs_libreoffice
+@pytest.mark.libreoffice
+def test_candidates_are_what_the_functions_say(changed: Changed) -> None:
+    """Every workload on every build: tok/s, cost, fit; with the layout that the sheet chose."""
+    office, catalog = cached_values(changed.office), read_catalog(changed.path)
+    workloads = {r["workload"]: r for r in catalog.rows("workloads")}
+    builds = {r["build"]: r for r in catalog.rows("builds")}
+    compared = refused = 0
+    for r in table(changed.path, office, "Candidates"):
+        if not r["key"]:
+            continue
+        w, b = workloads[r["workload"]], builds[r["build"]]
+        options = {"input_tokens": w["input_tokens"], "output_tokens": w["output_tokens"]}
+        if w["kv"]:
+            options["kv"] = w["kv"]
+        context = w["input_tokens"] + w["output_tokens"]
+        call = (w["model"], b["gpu"], w["precision"], w["batch"], context, int(b["gpus"]))
+        place = f"{r['key']} tp {r['tp']}"
+        if not isinstance(r["cost_eur_mtok"], int | float):
+            if not is_error(r["tp"]) and r["tp"] and r["tp"] * r["pp"] <= b["gpus"]:
+                with pytest.raises(gx.GpueconError):
+                    gx.tokps(*call, options={**options, "tp": int(r["tp"]), "pp": int(r["pp"])}, catalog=catalog)
+            refused += 1
+            continue
+        layout = {**options, "tp": int(r["tp"]), "pp": int(r["pp"])}
+        money = dict(layout)
+        if b["chassis_wanted_eur"]:
+            money["chassis_eur_gpu"] = b["chassis_wanted_eur"]
+        assert same(r["output_tok_s"], gx.tokps(*call, options=layout, catalog=catalog), REL), place
+        assert same(r["cost_eur_mtok"], gx.cost_per_mtok(*call, options=money, catalog=catalog), REL), place
+        assert r["fit_class"] == gx.fits(*call, options=layout, catalog=catalog), place
+        assert r["tp"] * r["pp"] * r["replicas"] <= b["gpus"], place
+        compared += 1
+    assert compared > 100
+    assert refused > 10
+
+
+@needs_libreoffice
+@pytest.mark.libreoffice
+def test_matrix_recommends_the_cheapest_that_keeps_the_limits(changed: Changed) -> None:
+    office = cached_values(changed.office)
+    candidates = [r for r in table(changed.path, office, "Candidates") if r["key"]]
+    matrix = [r for r in table(changed.path, office, "Matrix") if r["workload"]]
+    before = {r["workload"]: r for r in table(changed.path, changed.before, "Matrix") if r["workload"]}
+    assert len(matrix) == len(read_catalog(changed.path).rows("workloads"))
+    dearer = 0
+    for m in matrix:
+        kept = sorted(
+            (round(r["cost_eur_mtok"], 9), r["b"], r["build"]) for r in candidates if r["workload"] == m["workload"] and r["limit"] == "none"
+        )
+        assert m["kept"] == len(kept), m["workload"]
+        assert kept, m["workload"]
+        assert (m["recommended"], round(m["cost_eur_mtok"], 9)) == (kept[0][2], kept[0][0]), m["workload"]
+        if len(kept) > 1:
+            assert m["runner_up"] == kept[1][2], m["workload"]
+            assert same(m["runner_up_more"], kept[1][0] / kept[0][0] - 1, 1e-6), m["workload"]
+        old = before[m["workload"]]
+        assert m["cost_eur_mtok"] >= old["cost_eur_mtok"] * (1 - 1e-12), m["workload"]  # a dearer card makes nothing cheaper
+        dearer += m["cost_eur_mtok"] > old["cost_eur_mtok"] * 1.001 or m["recommended"] != old["recommended"]
+    assert dearer, "no recommendation has anything to do with the card whose price was changed"
+
+
+@needs_libreoffice
+@pytest.mark.libreoffice
+def test_charts_show_the_changed_price(changed: Changed) -> None:
+    """What LibreOffice draws is what the core computes; at least the charts of TCO, cost and tok/s per euro have moved."""
+    core = book_values(changed.path)
+    moved, points = set(), 0
+    with zipfile.ZipFile(changed.office) as z:
+        for name in z.namelist():
+            if not re.match(r"xl/charts/chart\d+\.xml", name):
+                continue
+            for ref, cache in re.findall(r"<c:val><c:numRef><c:f>(.*?)</c:f><c:numCache>(.*?)</c:numCache>", z.read(name).decode(), re.S):
+                sheet, _, area = ref.rpartition("!")
+                title = sheet.strip("$'").replace("''", "'")
+                left, top, right, bottom = range_boundaries(area.replace("$", ""))
+                cells = [f"{get_column_letter(c)}{r}" for r in range(top, bottom + 1) for c in range(left, right + 1)]
+                shown = {int(i): float(v) for i, v in re.findall(r'<c:pt idx="(\d+)"[^>]*><c:v>([^<]*)</c:v>', cache) if v not in ("", "NaN")}
+                for i, cell in enumerate(cells):
+                    value = core[title].get(cell)
+                    if not isinstance(value, int | float):
+                        continue
+                    points += 1
+                    assert same(shown.get(i, 0.0), value, 1e-9), (name, ref, cell, shown.get(i), value)
+                    if not same(value, changed.before[title][cell]):
+                        moved.add(title)
+    assert points > 60
+    assert moved >= {"TCO", "Cost", "Perf per Euro"}
