@@ -16,7 +16,7 @@ from gpuecon_xl.throughput import check_number
 
 # Assumptions in euro; a call in dollars turns them at the dated rate.
 _EURO = ("electricity_eur_kwh", "chassis_eur_gpu", "colo_eur_year", "licence_eur_gpu_year", "staff_eur_gpu_year")
-TCO_INPUTS = ("utilization", "pue", "maintenance_share_year", "horizon_years", "residual_share", "idle_share", *_EURO)
+TCO_INPUTS = ("utilization", "pue", "maintenance_share_year", "horizon_years", "residual_share", "idle_share", "host_w_gpu", *_EURO)
 TCO_OUTPUTS = ("tco_eur", "tco_fixed_eur", "tco_per_use_eur", "horizon_h")
 _ARGUMENTS = ("price_eur", "tdp_w", "utilization")
 _FIXED = tuple(n for n in TCO_INPUTS if n != "utilization")

@@ -82,8 +82,8 @@ _TABLES = (
         "Assumptions",
         (
             Field("name", "key", required=True, width=24),
-            Field("value", "any", required=False, width=13),
-            Field("unit", width=16),
+            Field("value", "any", required=False, width=26),
+            Field("unit", width=22),
             _n("low"),
             _n("high"),
             *_ORIGIN,

@@ -35,7 +35,7 @@ _NUMBER = {
     "general": "General", "auto": "#,##0.####;-#,##0.####;0", "text": "@", "wrap": "@", "link": "@", "strong": "@", "fit": "@", "status": "@",
     "money": "#,##0;-#,##0;0", "rate": "#,##0.000;-#,##0.000;0", "signed": "+#,##0.000;-#,##0.000;0",
     "whole": "#,##0;-#,##0;0", "one": "#,##0.0;-#,##0.0;0", "small": "#,##0.0000;-#,##0.0000;0", "ratio": "0.00",
-    "pct": "0.0%", "seconds": "0.00E+00", "date": "yyyy-mm-dd", "check": "#,##0.00;-#,##0.00;0", "key": "#,##0.##",
+    "pct": "0.0%", "seconds": "0.00E+00", "date": "yyyy-mm-dd", "check": "#,##0.######;-#,##0.######;0", "key": "#,##0.##",
 }  # fmt: skip
 _LEFT = frozenset(("text", "wrap", "link", "strong", "date"))
 _NAVY, _GREY, _PALE, _BLUE, _LINE = "#17365D", "#595959", "#FFF9DB", "#1F4FD8", "#BFBFBF"
@@ -144,6 +144,11 @@ class _Writer:
         self._formats[(key, kind, *sorted(more.items()))] = made
         return made
 
+    def unit(self, unit: str) -> str:
+        """A unit as people of the book's language write it; symbols are the same in all."""
+        text = self.texts.get(f"unit.{unit}")
+        return unit if text is None else text
+
     # ---- names ----
 
     def _names(self) -> None:
@@ -220,12 +225,12 @@ class _Writer:
         else:
             ws.write_string(row, first, parts[1], parts[0])
         ws.set_row(row, 20)
-        ws.set_row(label_row, 36)
+        ws.set_row(label_row, 48)
         ws.set_row(unit_row, 24)
         self._heights(ws, t, header + 1)
         label_fmt = self.fmt("label", "head", bold=True, text_wrap=True, valign="bottom", bg_color="#DCE6F1", align="center")
         unit_fmt = self.fmt("unit", "head", italic=True, text_wrap=True, font_color=_GREY, bg_color="#DCE6F1", align="center", font_size=8)
-        head_fmt = self.fmt("header", "head", font_size=8, font_color="#FFFFFF", bg_color=_NAVY, align="center")
+        head_fmt = self.fmt("header", "head", font_size=7, font_color="#8C8C8C", bg_color="#F2F2F2", align="center", bottom=2, bottom_color=_NAVY)
         values = self.cells.tables[t.name].columns
         count = len(t.rows)
         ws.add_table(header, first, header + count, first + len(t.columns) - 1, {
@@ -239,7 +244,7 @@ class _Writer:
             else:
                 key = c.label or c.name
                 ws.write_string(label_row, column, self.texts(key if key.startswith("label.") else f"label.{key}"), label_fmt)
-            ws.write_string(unit_row, column, c.unit, unit_fmt)
+            ws.write_string(unit_row, column, self.unit(c.unit), unit_fmt)
             self._cells(ws, t, c, header + 1, column, values.get(c.name, []))
             if c.kind == "input":
                 self.counts["inputs"] += count
@@ -296,7 +301,7 @@ class _Writer:
         f = c.field
         title = c.name[:32]
         label = self.texts.get(f"label.{c.label or c.name}") or c.name
-        unit = f" [{c.unit}]" if c.unit else ""
+        unit = f" [{self.unit(c.unit)}]" if self.unit(c.unit) else ""
         rule: dict[str, Any] = {"ignore_blank": True, "input_title": title, "input_message": f"{label}{unit}"[:255], "validate": "any"}
         source = self._choices(c.name, t.name)
         if f is not None and f.choices:
@@ -379,6 +384,8 @@ class _Writer:
         named = {"num_font": {"size": 9}, "name_font": {"size": 9, "bold": False}}
         x: dict[str, Any] = {"name": self.texts(spec.x_title), **named}
         y: dict[str, Any] = {"name": self.texts(spec.y_title), **number, "major_gridlines": grid}
+        if spec.log:
+            y |= {"log_base": 10, "crossing": "min"}
         if spec.categories == "use":
             x["num_format"] = "0%"
         if spec.kind in ("bar", "tornado"):  # categories stand on the vertical axis, the first on top

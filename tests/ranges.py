@@ -45,6 +45,8 @@ RANGES: dict[str, Range] = {
     **dict.fromkeys(("kv_reads", "collectives", "window_alloc_full"), Range(1, 1, zero=True)),
     "headroom": Range(-1, 1, zero=True),
     "headroom_wanted": Range(0.05, 0.3),
+    "expert_missed_ln": Range(-2.0, -0.001),
+    "host_w_gpu": Range(0, 200, zero=True),
     **dict.fromkeys(("memory_share", "memory_free_share"), _PART),
     "batch": Range(0.5, 2000),
     **dict.fromkeys(("admitted", "micro_batch", "sequences_replica"), Range(1, 2000)),

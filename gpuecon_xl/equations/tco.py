@@ -22,17 +22,18 @@ def price_eur(price: Num, currency: Num, usd_per_eur: Num) -> Num:
     return where(equal(currency, "USD"), price / usd_per_eur, price)
 
 
-@quantity("W", "idle_w + utilization · (tdp_w - idle_w)")
-def mean_power_w(tdp_w: Num, utilization: Num, idle_share: Num) -> Num:
-    """Mean power of one card.
+@quantity("W", "tdp_w · (idle_share + utilization · (1 - idle_share)) + host_w_gpu")
+def mean_power_w(tdp_w: Num, utilization: Num, idle_share: Num, host_w_gpu: Num) -> Num:
+    """Mean power of one card and its share of the host.
 
     Parameters
     ----------
     idle_share : idle power over rated power; 0 by default, as in the source [1].
+    host_w_gpu : power of processors, fans and memory for each card; 0 by default, as in the source [W].
 
     Source: Kentino Wiki, 2026-05: rated power times utilisation.
     """
-    return tdp_w * (idle_share + utilization * (1 - idle_share))
+    return tdp_w * (idle_share + utilization * (1 - idle_share)) + host_w_gpu
 
 
 @quantity("h", "8,760 · horizon_years")
@@ -106,6 +107,7 @@ def tco_fixed_eur(
     residual_eur: Num,
     tdp_w: Num,
     idle_share: Num,
+    host_w_gpu: Num,
     horizon_h: Num,
     electricity_eur_kwh: Num,
     pue: Num,
@@ -114,7 +116,7 @@ def tco_fixed_eur(
 
     Source: `tco_eur` at utilisation 0.
     """
-    idle = tdp_w * idle_share / KILO * horizon_h * electricity_eur_kwh * pue
+    idle = (tdp_w * idle_share + host_w_gpu) / KILO * horizon_h * electricity_eur_kwh * pue
     return capex_eur + maintenance_eur + running_eur - residual_eur + idle
 
 

@@ -111,7 +111,8 @@ def broken(t: TableSpec) -> dict[str, Expr]:
         "ecc": needs("need_ecc", equal(t.joined("ecc"), "no")),
         "consumer": needs("no_consumer", equal(t.joined("consumer"), "yes")),
         "datacenter": needs("need_datacenter", equal(t.joined("datacenter"), "no")),
-        "rack": above("max_rack_units", t.joined("rack_units")),
+        # a build without rack units is a tower
+        "rack": both(t.joined("max_rack_units") > 0, either(t.joined("rack_units") <= 0, t.joined("rack_units") > t.joined("max_rack_units"))),
         "power": above("max_power_w", t.joined("power_w")),
         "cards": above("max_cards", t.joined("gpus")),
         "budget": above("max_budget_eur", t.joined("outlay_eur")),
@@ -154,6 +155,11 @@ def matrix_table() -> TableSpec:
     t.formula("cost_eur_mtok", of_pick("cost_eur_mtok"), "rate", 11, "EUR/1e6 output tokens")
     t.formula("output_tok_s", of_pick("output_tok_s"), "whole", 10, "token/s")
     t.formula("decode_tok_s_user", of_pick("decode_tok_s_user"), "one", 10, "token/s")
+    fleet = where(found, index(col("Candidates", "b"), maximum(pick, 1)), 0)
+    t.formula("build_row", fleet, "whole", 8)
+    at = maximum(t.cell("build_row"), 1)
+    for column, fmt in (("outlay_eur", "money"), ("build_tco_eur", "money"), ("power_w", "whole")):
+        t.formula(column, where(found, index(col("Fleet", column), at), ""), fmt, 12, "W" if column == "power_w" else "EUR")
     t.formula("fit", where(found, words(index(col("Candidates", "fit_class"), maximum(pick, 1))), words("no")), "fit", 9)
     kept = count_both(col("Candidates", "w"), n, col("Candidates", "limit"), "none")
     t.formula("kept", kept, "whole", 9, "build")
@@ -173,20 +179,39 @@ def matrix_table() -> TableSpec:
     percent = Expr("shown", (cost / t.cell("cost_eur_mtok") - 1) * 100, Expr("num", 0))
     differs = where(
         equal(limit, "none"),
-        join(words("costs_more"), " ", if_error(percent, "?"), " %"),
+        join(words("pick_costs"), " ", if_error(percent, "?"), " ", words("percent_more")),
         join(words("breaks_limit"), " ", words(join("limit_", limit))),
     )
     same = where(equal(t.cell("stated_pick"), t.cell("recommended")), words("same_pick"), if_error(differs, words("not_computed")))
     t.formula("difference", where(t.cell("stated_row") > 0, same, ""), "text", 44)
     t.formula("stated_reason", where(equal(t.joined("stated_reason"), ""), "", t.joined("stated_reason")), "text", 40)
-    return t.lead("workload", "buyer", "model", "precision", "batch", "recommended", "cost_eur_mtok", "output_tok_s", "decode_tok_s_user", "fit",
-                  "reason", "runner_up", "runner_up_more", "stated_pick", "difference", "stated_reason")  # fmt: skip
+    return t.lead(
+        "workload",
+        "buyer",
+        "model",
+        "precision",
+        "batch",
+        "recommended",
+        "cost_eur_mtok",
+        "outlay_eur",
+        "build_tco_eur",
+        "power_w",
+        "output_tok_s",
+        "decode_tok_s_user",
+        "fit",
+        "reason",
+        "runner_up",
+        "runner_up_more",
+        "stated_pick",
+        "difference",
+        "stated_reason",
+    )
 
 
 def matrix_sheet() -> SheetSpec:
     """The recommendation for each workload."""
-    s = SheetSpec("matrix", False, freeze_columns=1, tab="result", print_columns=16)
+    s = SheetSpec("matrix", False, freeze_columns=1, tab="result", print_columns=19)
     s.table(matrix_table())
     s.chart(Chart("bar", "Matrix", "workload", [("cost_eur_mtok", "label.cost_eur_mtok")], "chart.matrix", "axis.workload", "axis.eur_mtok",
-                  rows=(0, 13), height=440, y_format="0.00"))  # fmt: skip
+                  rows=(0, 13), height=440, y_format="0.000", log=True))  # fmt: skip
     return s

@@ -22,6 +22,7 @@ from gpuecon_xl.ops import (
     match,
     maximum,
     name,
+    rounded,
     total,
     where,
     whole_table,
@@ -64,27 +65,23 @@ def cover_sheet(catalog: Catalog, texts: Texts) -> SheetSpec:
             "EUR/1e6 output tokens",
             "candidates",
         ),
-        (
-            "cover.breakeven",
-            if_error(
-                where(index(col("Versus", "breakeven_use"), 1) < 0, word("rent_wins"), index(col("Versus", "breakeven_use"), 1)), word("rent_wins")
-            ),
-            "1",
-            "breakeven",
-        ),
+        ("cover.pair", join(index(col("Versus", "gpu"), 1), " · ", index(col("Versus", "rate"), 1)), "", "breakeven"),
+        ("cover.breakeven", index(col("Versus", "breakeven_use"), 1), "1", "breakeven"),
+        ("cover.answer", index(col("Versus", "answer"), 1), "", "breakeven"),
+        ("cover.zero_items", zero_items(), "item", "assumptions"),
         ("cover.answered", count_numbers(col("Matrix", "cost_eur_mtok")), "workload", "matrix"),
         ("cover.unverified", unverified(), "row", "checks"),
         ("cover.master", index(col("MasterCheck", "result"), 1), "", "checks"),
     ]
     t = TableSpec("KeyFigures", title="table.key_figures")
     t.fixed("figure", [texts(k) for k, _, _, _ in figures], "text", 52)
-    by_unit = {"EUR": "money", "token/s": "whole", "EUR/1e6 output tokens": "rate", "1": "pct", "workload": "whole", "row": "whole"}
+    by_unit = {"EUR": "money", "token/s": "whole", "EUR/1e6 output tokens": "rate", "1": "pct", "workload": "whole", "row": "whole", "item": "whole"}
     t.each("value", [e for _, e, _, _ in figures], "key", 30, fmts=[by_unit.get(u, "key") for _, _, u, _ in figures])
-    t.fixed("unit", ["" if u == "1" else u for _, _, u, _ in figures], "text", 22)
+    t.fixed("unit", [unit_text(texts, u) for _, _, u, _ in figures], "text", 30)
     t.fixed("sheet", [texts(f"sheet.{w}") for _, _, _, w in figures], "text", 18)
     s.table(t)
     s.chart(Chart("bar", "Matrix", "workload", [("cost_eur_mtok", "label.cost_eur_mtok")], "chart.matrix", "axis.workload", "axis.eur_mtok",
-                  rows=(0, 13), height=420, width=860, y_format="0.00"))  # fmt: skip
+                  rows=(0, 13), height=420, width=860, y_format="0.000", log=True))  # fmt: skip
     guide = [k for k in SHEET_ORDER if k != "cover"]
     g = TableSpec("Guide", title="table.guide", spill=True)
     g.fixed("sheet", [texts(f"sheet.{k}") for k in guide], "link", 52)
@@ -93,9 +90,27 @@ def cover_sheet(catalog: Catalog, texts: Texts) -> SheetSpec:
     return s
 
 
+def unit_text(texts: Texts, unit: str) -> str:
+    """A unit as people of the book's language write it."""
+    text = texts.get(f"unit.{unit}")
+    return unit if text is None else text
+
+
 SHEET_ORDER = ("cover", "assumptions", "prices", "cards", "models", "constants", "market", "workloads", "builds", "throughput", "scaling", "fit",
                "candidates", "tco", "cost", "perf", "rent", "own_vs_api", "breakeven", "matrix", "decision", "benchmarks", "sensitivity",
                "functions", "checks", "sources", "changes")  # fmt: skip
+
+
+# Costs that the published model leaves out; 0 until somebody sets them.
+OPTIONAL_COSTS = ("licence_eur_gpu_year", "staff_eur_gpu_year", "colo_eur_year", "host_w_gpu", "idle_share")
+
+
+def zero_items() -> Expr:
+    """How many optional costs are still 0: the figures leave them out."""
+    out: Expr = lift(0)
+    for item in OPTIONAL_COSTS:
+        out = out + where(name(item) > 0, 0, 1)
+    return out
 
 
 def unverified() -> Expr:
@@ -117,14 +132,20 @@ DECISION = (
 
 def decision_sheet(texts: Texts) -> SheetSpec:
     """The published decision tree as a page whose figures are live."""
-    s = SheetSpec("decision", False, tab="result")
+    s = SheetSpec("decision", False, tab="result", print_columns=10)
     s.text("decision.how")
     t = TableSpec("Decision", title="table.decision")
     t.fixed("step", [float(i + 1) for i in range(len(DECISION))], "whole", 6)
     t.fixed("question", [texts(f"decision.{k}") for k, _, _ in DECISION], "wrap", 60)
     t.fixed("choose", [texts(f"decision.{k}.yes") for k, _, _ in DECISION], "wrap", 46)
-    t.fixed("build", [b for _, b, _ in DECISION], "text", 24)
     t.fixed("workload", [w for _, _, w in DECISION], "text", 26)
+    t.fixed("published_build", [b for _, b, _ in DECISION], "text", 24)
+    workload_row = if_error(match(t.cell("workload"), col("Workloads", "workload")), 0)
+    candidate = match(join(workload_row, "/", t.cell("published_build")), col("Candidates", "key"))
+    cost = if_error(index(col("Candidates", "cost_eur_mtok"), candidate), "")
+    t.formula("published_cost", cost, "rate", 12, "EUR/1e6 output tokens")
+    fleet = match(t.cell("published_build"), col("Fleet", "build"))
+    t.formula("published_tco", if_error(index(col("Fleet", "build_tco_eur"), fleet), ""), "money", 12, "EUR")
     row = if_error(match(t.cell("workload"), col("Matrix", "workload")), 0)
     t.formula("matrix_row", where(equal(t.cell("workload"), ""), 0, row), "whole", 8)
     at = maximum(t.cell("matrix_row"), 1)
@@ -133,11 +154,11 @@ def decision_sheet(texts: Texts) -> SheetSpec:
         return lift(where(t.cell("matrix_row") > 0, index(col("Matrix", column), at), ""))
 
     t.formula("recommended", live("recommended"), "strong", 26)
-    t.formula("cost_eur_mtok", live("cost_eur_mtok"), "rate", 12, "EUR/1e6 output tokens")
+    t.formula("recommended_cost", live("cost_eur_mtok"), "rate", 12, "EUR/1e6 output tokens")
+    t.formula("recommended_tco", live("build_tco_eur"), "money", 12, "EUR")
     t.formula("difference", live("difference"), "text", 44)
-    tco = where(equal(t.cell("build"), ""), "", if_error(index(col("Fleet", "build_tco_eur"), match(t.cell("build"), col("Fleet", "build"))), ""))
-    t.formula("build_tco_eur", tco, "money", 12, "EUR")
-    s.table(t)
+    s.table(t.lead("question", "choose", "workload", "published_build", "published_cost", "published_tco", "recommended", "recommended_cost",
+                   "recommended_tco", "difference"))  # fmt: skip
     return s
 
 
@@ -211,22 +232,34 @@ def live_examples(texts: Texts, flavour: str) -> TableSpec:
         ("fits", words(cell("fits", *load(first))), words(speed(first, "fit_class"))),
         ("tco3y", cell("tco3y", of_card(1, "gpu"), 1, name("utilization"), of_card(1, "price_eur")), of_card(1, "tco_eur")),
         ("tco3y", cell("tco3y", of_card(1, "gpu"), 1, missing, missing, missing, whole_table("Prices")), of_card(1, "tco_eur")),
-        ("cost_per_mtok", cell("cost_per_mtok", *load(first)[:6], name("utilization"), index(col("Cost", "price_eur"), first), load(first)[6]),
-         index(col("Cost", "cost_eur_mtok"), first)),
-        ("breakeven_util", cell("breakeven_util", speed(first, "model"), pair["gpu"], pair["rate_hour"], missing, missing, missing, missing, by_card, rel),
-         pair["breakeven_use"]),
+        (
+            "cost_per_mtok",
+            cell("cost_per_mtok", *load(first)[:6], name("utilization"), index(col("Cost", "price_eur"), first), load(first)[6]),
+            index(col("Cost", "cost_eur_mtok"), first),
+        ),
+        (
+            "breakeven_util",
+            cell("breakeven_util", speed(first, "model"), pair["gpu"], pair["rate_hour"], missing, missing, missing, missing, by_card, rel),
+            pair["breakeven_use"],
+        ),
         ("rent3y", cell("rent3y", index(col("RentYears", "rate_hour"), 1)), index(col("RentYears", "rent_horizon"), 1)),
         ("rent_per_mtok", cell("rent_per_mtok", rent["rate_hour"], rent["stated"]), rent["rent_cost_mtok"]),
-        ("blended_price", cell("blended_price", index(col("Apis", "price_in_mtok"), api), index(col("Apis", "price_out_mtok"), api), name("output_share")),
-         open_["blended_price_mtok"]),
+        (
+            "blended_price",
+            cell("blended_price", index(col("Apis", "price_in_mtok"), api), index(col("Apis", "price_out_mtok"), api), name("output_share")),
+            open_["blended_price_mtok"],
+        ),
         ("breakeven_batch", cell("breakeven_batch", open_["model"], own["gpu"], name("fit_precision")), open_["breakeven_batch"]),
         ("own_cost_month", cell("own_cost_month", own["gpu"], own["price"], name("yield_utilization"), tariff), own["own_cost_month"]),
-        ("memory_need_gb", cell("memory_need_gb", work["model"], work["precision"], work["batch"], work["input_tokens"] + work["output_tokens"], tokens),
-         need["need_exact_gb"]),
+        (
+            "memory_need_gb",
+            cell("memory_need_gb", work["model"], work["precision"], work["batch"], work["input_tokens"] + work["output_tokens"], tokens),
+            need["need_exact_gb"],
+        ),
         ("weights_class", words(cell("weights_class", fit_model, fit_card, name("fit_precision"), name("fit_cards"))), fit_word),
         ("price_of", cell("price_of", of_card(1, "gpu")), of_card(1, "price_eur")),
         ("recommend", cell("recommend", work["workload"]), index(col("Matrix", "recommended"), 1)),
-    ]  # fmt: skip
+    ]
     t.fixed("function", [r[0].upper() for r in rows], "text", 24)
     t.each("by_function", [r[1] for r in rows], "key", 24)
     t.each("by_formulas", [r[2] for r in rows], "key", 24)
@@ -277,7 +310,7 @@ def checks_sheet(computed: dict[str, TableSpec], texts: Texts) -> SheetSpec:
     codes = [*(c for c, _, _ in rows), "stale", "unverified"]
     t.fixed("code", codes, "text", 22)
     t.fixed("check", [texts(f"check.{_check_key(c)}", table=_table_title(c, texts)) for c in codes], "wrap", 60)
-    t.each("figure", [*(e for _, e, _ in rows), stale_prices(), unverified()], "check", 14)
+    t.each("figure", [*(rounded(e) for _, e, _ in rows), stale_prices(), unverified()], "check", 14)
     t.fixed("unit", [*(u for _, _, u in rows), "row", "row"], "text", 10)
     figure = t.cell("figure")
     near = both(figure < 1 / MEGA, 0 - figure < 1 / MEGA)
@@ -288,7 +321,9 @@ def checks_sheet(computed: dict[str, TableSpec], texts: Texts) -> SheetSpec:
     m = TableSpec("MasterCheck", title="table.master")
     m.fixed("check", [texts("check.master")], "wrap", 60)
     m.formula("figure", count_if(col("Checks", "ok"), "no"), "check", 14)
-    m.formula("result", where(m.cell("figure") > 0, word("check_look"), word("check_all_ok")), "status", 24)
+    m.formula("notes", count_if(col("Checks", "ok"), "note"), "check", 14)
+    fine = where(m.cell("notes") > 0, join(word("check_all_ok"), " · ", m.cell("notes"), " ", word("check_notes")), word("check_all_ok"))
+    m.formula("result", where(m.cell("figure") > 0, word("check_look"), fine), "status", 30)
     s.table(m, column=0)
     s.table(t)
     return s

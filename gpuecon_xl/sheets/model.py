@@ -199,8 +199,9 @@ class Chart:
     y_title: str
     rows: tuple[int, int] | None = None
     width: int = 590
-    height: int = 340
+    height: int = 380
     y_format: str = ""
+    log: bool = False  # values on a logarithmic axis
     side: int = 0  # 0 at the left, 1 beside it
 
 

@@ -158,7 +158,7 @@ def cost_table(count: int) -> TableSpec:
     runs = t.cell("output_tok_s") > 0
     t.formula(
         "cost_eur_mtok",
-        where(runs, t.expression("cost_eur_mtok", tokens_served_m=maximum(t.cell("tokens_served_m"), 1 / MEGA)), words("no")),
+        where(runs, t.expression("cost_eur_mtok", tokens_served_m=maximum(t.cell("tokens_served_m"), 1 / MEGA)), words("no_fit")),
         "rate",
         12,
         "EUR/1e6 output tokens",
@@ -168,14 +168,14 @@ def cost_table(count: int) -> TableSpec:
         factor = where(t.cell("tok_s_measured") > 0, 1, factor)
         t.formula(
             f"cost_{'high' if end == 'low' else 'low'}_eur_mtok",
-            where(runs, t.cell("cost_eur_mtok") * factor, words("no")),
+            where(runs, t.cell("cost_eur_mtok") * factor, words("no_fit")),
             "rate",
             12,
             "EUR/1e6 output tokens",
         )
     t.formula(
         "running_cost_mtok",
-        where(runs, t.expression("running_cost_mtok", output_tok_s=maximum(t.cell("output_tok_s"), 1 / MEGA)), words("no")),
+        where(runs, t.expression("running_cost_mtok", output_tok_s=maximum(t.cell("output_tok_s"), 1 / MEGA)), words("no_fit")),
         "rate",
         12,
         "EUR/1e6 output tokens",
@@ -260,7 +260,7 @@ def rent_sheet(catalog: Catalog) -> SheetSpec:
     t.formula("interruptible_mtok", t.cell("rent_cost_mtok") * name("interruptible_factor"), "rate", 11, "USD/1e6 tokens")
     predicted = look_up(t.cell("id"), col("Measured", "id"), col("Measured", "output_tok_s")) / maximum(bench("gpus"), 1)
     t.formula("predicted", predicted, "whole", LONG, "token/s per card")
-    t.formula("predicted_mtok", if_error(t.expression("rent_cost_mtok", tok_s=t.cell("predicted")), words("no")), "rate", 11, "USD/1e6 tokens")
+    t.formula("predicted_mtok", if_error(t.expression("rent_cost_mtok", tok_s=t.cell("predicted")), words("no_fit")), "rate", 11, "USD/1e6 tokens")
     s.table(t.lead("rate", "model", "precision", "gpu", "id"))
     count = len(catalog.rows("cloud_rates")) + SPARE_ROWS
     h = TableSpec("RentYears", guard="rate", title="table.rent_years", note="note.rent_years")
@@ -371,6 +371,11 @@ def own_vs_api_sheet(catalog: Catalog) -> SheetSpec:
     return s
 
 
+def speed_of(gpu: Expr) -> Expr:
+    """Predicted tok/s of a card under the load that comparisons look at."""
+    return look_up(join(name("compare_load"), "/", gpu), col("Speed", "key"), col("Speed", "output_tok_s"))
+
+
 def curve_chart() -> Chart:
     """Cost against use: owned, rented, reserved, API."""
     lines = ("own_eur_mtok", "rent_eur_mtok", "reserved_eur_mtok", "api_eur_mtok")
@@ -381,30 +386,40 @@ def breakeven_sheet() -> SheetSpec:
     """From which use on owning beats renting; cost against use."""
     s = SheetSpec("breakeven", False, freeze_columns=1, tab="result")
     v = TableSpec("Versus", guard="gpu", title="table.versus", note="note.versus")
-    rows = [("RTX PRO 6000 Blackwell Server", "H100 SXM reserved 1 year", None), ("RTX PRO 6000 Blackwell Server", "H100 SXM discount cloud", None),
-            ("RTX 5090", "RTX 5090 LowCostGPU on-demand", 1.0), ("L4", "L4 LowCostGPU on-demand", 1.0),
-            ("RTX PRO 6000 Blackwell Workstation", "RTX PRO 6000 smaller clouds", 1.0)]  # fmt: skip
+    rows = [
+        ("RTX PRO 6000 Blackwell Server", "H100 SXM discount cloud", None),
+        ("RTX PRO 6000 Blackwell Server", "H100 SXM reserved 1 year", None),
+        ("RTX 5090", "RTX 5090 LowCostGPU on-demand", 1.0),
+        ("L4", "L4 LowCostGPU on-demand", 1.0),
+        ("RTX PRO 6000 Blackwell Workstation", "RTX PRO 6000 smaller clouds", 1.0),
+    ]
     v.inputs("gpu", [r[0] for r in rows], "text", 32)
-    v.inputs("rate", [r[1] for r in rows], "text", 28)
+    v.inputs("rate", [r[1] for r in rows], "text", 30)
     v.inputs("rel_wanted", [r[2] for r in rows], "small", 10, "1")
     v.formula("rel", where(v.cell("rel_wanted") > 0, v.cell("rel_wanted"), name("rel_stated")), "small", 10, "1")
+    rate_row = match(v.cell("rate"), col("RentYears", "rate"))
+    v.formula("rate_row", rate_row, "whole", LONG)
+    rented = index(col("RentYears", "gpu"), v.cell("rate_row"))
+    ratio = speed_of(v.cell("gpu")) / speed_of(rented)
+    v.formula("rel_predicted", if_error(ratio, words("not_computed")), "small", 10, "1")
     v.formula("tco_row", match(v.cell("gpu"), col("TcoCards", "gpu")), "whole", LONG)
     v.joins.append(("TcoCards", v.cell("tco_row")))
-    hourly = look_up(v.cell("rate"), col("RentYears", "rate"), col("RentYears", "rent_eur_hour"))
-    v.formula("rate_hour", hourly, "rate", 10, "EUR per GPU-hour")
+    v.formula("term", index(col("RentYears", "term"), v.cell("rate_row")), "text", 12)
+    v.formula("rate_hour", index(col("RentYears", "rent_eur_hour"), v.cell("rate_row")), "rate", 10, "EUR per GPU-hour")
     v.formula("tco_eur", v.joined("tco_eur"), "money", 12, "EUR")
     v.formula("tco_fixed_eur", v.joined("tco_fixed_eur"), "money", 12, "EUR")
     v.formula("tco_per_use_eur", v.joined("tco_per_use_eur"), "money", 12, "EUR")
     v.given["horizon_h"] = v.expression("horizon_h")
     v.quantity("rent_per_use", "money", 12)
-    v.quantity("breakeven_use", "pct", 10)
-    v.quantity("breakeven_use_stated", "pct", 10)
-    v.formula(
-        "answer",
-        where(v.cell("breakeven_use") < 0, words("rent_wins"), where(name("utilization") >= v.cell("breakeven_use"), words("buy"), words("rent"))),
-        "strong",
-        18,
-    )
+    used, stated = v.expression("breakeven_use"), v.expression("breakeven_use_stated")
+    v.formula("breakeven_use", where(used < 0, words("rent_wins"), used), "pct", 12, "1", label="breakeven_use")
+    v.formula("breakeven_use_stated", where(stated < 0, words("rent_wins"), stated), "pct", 12, "1", label="breakeven_use_stated")
+    by_use = where(used < 0, words("rent_wins"), where(name("utilization") >= used, words("buy"), words("rent")))
+    # a reserved card is paid day and night, used or not
+    paid_in_full = where(v.cell("tco_eur") <= v.cell("rent_per_use"), words("buy"), words("rent"))
+    v.formula("answer", where(equal(v.cell("term"), "reserved"), paid_in_full, by_use), "strong", 18)
+    v.lead("gpu", "rate", "term", "rel_wanted", "rel", "rel_predicted", "rate_hour", "tco_eur", "rent_per_use", "breakeven_use", "answer",
+           "breakeven_use_stated")  # fmt: skip
     s.chart(curve_chart())
     s.table(v)
     c = TableSpec("CostCurve", title="table.curve", note="note.curve")
@@ -415,9 +430,8 @@ def breakeven_sheet() -> SheetSpec:
     fleet, cand = c.cell("build_row"), c.cell("candidate_row")
     tok_s = index(col("Candidates", "output_tok_s"), cand)
     gpus = index(col("Builds", "gpus"), fleet)
-    c.formula(
-        "tco_eur", index(col("Fleet", "tco_fixed_eur"), fleet) + index(col("Fleet", "tco_per_use_eur"), fleet) * c.cell("use"), "money", 12, "EUR"
-    )
+    per_card = index(col("Fleet", "tco_fixed_eur"), fleet) + index(col("Fleet", "tco_per_use_eur"), fleet) * c.cell("use")
+    c.formula("build_tco_eur", per_card * gpus, "money", 12, "EUR")
     c.formula(
         "tokens_served_m",
         c.expression("tokens_served_m", output_tok_s=tok_s, utilization=c.cell("use"), horizon_h=c.expression("horizon_h")),
@@ -425,18 +439,18 @@ def breakeven_sheet() -> SheetSpec:
         12,
         "1e6 output tokens",
     )
-    c.quantity("cost_eur_mtok", "rate", 12, as_="own_eur_mtok", gpus=gpus)
+    c.quantity("cost_eur_mtok", "rate", 12, as_="own_eur_mtok", tco_eur=c.cell("build_tco_eur"), gpus=1)
     hourly = look_up(name("compare_rate"), col("RentYears", "rate"), col("RentYears", "rent_eur_hour"))
-    per_card = tok_s / (gpus * name("rel_stated"))
-    c.formula("rent_eur_mtok", c.expression("rent_cost_mtok", rate_hour=hourly, tok_s=per_card), "rate", 12, "EUR/1e6 output tokens")
-    c.formula("reserved_eur_mtok", c.cell("rent_eur_mtok") * name("reserved_factor"), "rate", 12, "EUR/1e6 output tokens")
+    rented = tok_s / (gpus * name("rel_stated"))
+    c.formula("rent_eur_mtok", c.expression("rent_cost_mtok", rate_hour=hourly, tok_s=rented), "rate", 12, "EUR/1e6 output tokens")
+    c.formula("reserved_eur_mtok", c.cell("rent_eur_mtok") * name("reserved_factor") / c.cell("use"), "rate", 12, "EUR/1e6 output tokens")
     api = match(name("compare_api"), col("Apis", "api"))
     i, o = index(col("Workloads", "input_tokens"), reference_workload()), index(col("Workloads", "output_tokens"), reference_workload())
     per_output = index(col("Apis", "price_out_mtok"), api) + index(col("Apis", "price_in_mtok"), api) * i / o
     c.formula(
         "api_eur_mtok", c.expression("price_eur", price=per_output, currency=index(col("Apis", "currency"), api)), "rate", 12, "EUR/1e6 output tokens"
     )
-    s.table(c.lead("use", "own_eur_mtok", "rent_eur_mtok", "reserved_eur_mtok", "api_eur_mtok", "tco_eur", "tokens_served_m"))
+    s.table(c.lead("use", "own_eur_mtok", "rent_eur_mtok", "reserved_eur_mtok", "api_eur_mtok", "build_tco_eur", "tokens_served_m"))
     return s
 
 
@@ -453,7 +467,7 @@ def reference_rows() -> tuple[Expr, Expr]:
 
 
 DRIVERS = ("price", "output_tok_s", "utilization", "electricity_eur_kwh", "pue", "chassis_eur_gpu", "maintenance_share_year", "horizon_years",
-           "colo_eur_year", "residual_share")  # fmt: skip
+           "colo_eur_year", "residual_share", "licence_eur_gpu_year", "staff_eur_gpu_year", "idle_share", "host_w_gpu")  # fmt: skip
 
 
 def sensitivity_sheet() -> SheetSpec:
@@ -532,7 +546,7 @@ def sensitivity_sheet() -> SheetSpec:
             "axis.driver",
             "axis.change_eur_mtok",
             width=900,
-            height=420,
+            height=480,
             y_format="0.00",
         )
     )

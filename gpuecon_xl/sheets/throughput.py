@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuecon_xl.catalog import Catalog
-from gpuecon_xl.ops import Expr, both, col, equal, if_error, index, join, lift, match, maximum, minimum, name, where
+from gpuecon_xl.ops import Expr, both, col, either, equal, if_error, index, join, lift, match, maximum, minimum, name, where
 from gpuecon_xl.sheets.model import SPARE_ROWS, Chart, SheetSpec, TableSpec
 
 # What the published texts compare: single stream and batched, card by card.
@@ -12,7 +12,7 @@ SPEED_MODELS = (("Llama 3.1 8B", "fp8"), ("Qwen2.5-14B", "fp8"), ("Qwen3-32B", "
 SPEED_CARDS = ("RTX 5090", "RTX 4090", "RTX PRO 6000 Blackwell Server", "RTX PRO 6000 Blackwell Max-Q", "L40", "L4",
                "H100 SXM")  # fmt: skip
 SPEED_BATCHES = (1, 32)
-LONG = 9  # width of columns with workings
+LONG = 11  # width of columns with workings
 
 
 def rows_of(t: TableSpec) -> None:
@@ -123,6 +123,7 @@ def speed_table() -> TableSpec:
     t.inputs("output_tokens", [256.0] * len(rows), "whole", 8, "token")
     t.inputs("gpus", [1.0] * len(rows), "whole", 7, "card")
     t.given["tp"], t.given["pp"] = t.cell("gpus"), Expr("num", 1)
+    t.formula("key", join(t.cell("model"), "/", t.cell("precision"), "/", t.cell("batch"), "/", t.cell("gpu")), "text", 20)
     rows_of(t)
     efficiency_row(t)
     weights(t)
@@ -150,7 +151,9 @@ def measured_table(count: int) -> TableSpec:
     def either_of(e: Expr, otherwise: object) -> Expr:
         return lift(where(equal(e, ""), otherwise, e))
 
-    comparable = both(equal(source("unit"), "tok/s"), maximum(source("value"), source("low")) > 0)
+    # without its batch a batched figure says nothing that a prediction could be set beside
+    loaded = either(equal(source("metric"), "decode_tok_s_single"), source("batch") > 0)
+    comparable = both(both(equal(source("unit"), "tok/s"), maximum(source("value"), source("low")) > 0), loaded)
     t.formula("model", where(equal(comparable, True), or_blank(source("model")), ""), "text", 20, guarded=False)
     t.formula("id", source("id"), "text", 8)
     t.formula("gpu", source("gpu"), "text", 30)
