@@ -32,7 +32,7 @@ _FORMAT_SUFFIX = (
     ("quantized.w8a8", "int8"), ("w8a8", "int8"),
     ("fp8dynamic", "fp8"), ("fp8kv", "fp8"), ("fp8block", "fp8"), ("fp8", "fp8"), ("nvfp4", "nvfp4"), ("mxfp4", "mxfp4"), ("awqint4", "int4-awq"),
     ("awq4bit", "int4-awq"), ("awq", "int4-awq"), ("gptqint4", "int4-gptq"), ("gptq4bit", "int4-gptq"), ("gptqint8", "int8"),
-    ("gptq", "int4-gptq"), ("bnb4bit", "int4-awq"), ("int4", "int4-awq"), ("int8", "int8"),
+    ("gptq", "int4-gptq"), ("bnb4bit", "int4-awq"), ("bnbint4", "int4-awq"), ("int4", "int4-awq"), ("int8", "int8"),
     ("q4km", "q4_k_m"), ("q40", "q4_0"), ("q5km", "q5_k_m"), ("q6k", "q6_k"), ("q80", "q8_0"), ("gguf", "q4_k_m"),
     ("fp16", "fp16"), ("bf16", "bf16"),
 )  # fmt: skip

@@ -21,4 +21,8 @@ BYTES_16_BIT = 2  # activations travel and rest in 16 bit
 PAIR = 2  # the narrowest tensor-parallel group; link figures are given for it
 HALF = 2  # divisor: the mean of a linear growth, the area of a causal triangle
 
-ALL = frozenset((0, 1, GIGA, MEGA, KILO, GIB, MIB, HOURS_YEAR, MONTHS_YEAR, HOURS_MONTH, SECONDS_HOUR, 2))
+PERCENT = 100  # per cent in 1
+TINY = 1e-9  # keeps a divisor off zero; below anything that is measured or paid
+HALF_CENT = 0.005  # sums that reconcile agree to the printed cent
+
+ALL = frozenset((0, 1, 2, GIGA, MEGA, KILO, GIB, MIB, HOURS_YEAR, MONTHS_YEAR, HOURS_MONTH, SECONDS_HOUR, PERCENT, TINY, HALF_CENT))

@@ -72,6 +72,10 @@ def write_template(path: Path, *, catalog: Catalog, lang: str = "en", flavour: s
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".gpuecon-") as folder:
         part = Path(folder) / "book.xlsx"
         counts = _Writer(part, spec, cells, catalog, texts).write()
+        if flavour == "lite":  # last: nothing may save the file after its add-in parts are in
+            from gpuecon_xl.carriers import lite
+
+            lite.inject(part, lite.main_py(catalog))
         os.replace(part, path)
     counts["bytes"] = path.stat().st_size
     return counts
@@ -384,8 +388,6 @@ class _Writer:
         named = {"num_font": {"size": 9}, "name_font": {"size": 9, "bold": False}}
         x: dict[str, Any] = {"name": self.texts(spec.x_title), **named}
         y: dict[str, Any] = {"name": self.texts(spec.y_title), **number, "major_gridlines": grid}
-        if spec.log:
-            y |= {"log_base": 10, "crossing": "min"}
         if spec.categories == "use":
             x["num_format"] = "0%"
         if spec.kind in ("bar", "tornado"):  # categories stand on the vertical axis, the first on top

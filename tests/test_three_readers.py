@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import zipfile
 from collections.abc import Callable
@@ -14,7 +15,7 @@ import pytest
 from conftest import LANGUAGES
 from edits import KINDS, Edited, edited_books
 from openpyxl.utils import get_column_letter, range_boundaries
-from oracles import cached_values, differences, formula_cells, formualizer_values, is_error, needs_libreoffice, same, soffice_convert
+from oracles import cached_values, differences, formualizer_values, formula_cells, is_error, needs_libreoffice, same, soffice_convert
 
 import gpuecon_xl as gx
 from gpuecon_xl.reader import book_values, read_catalog
@@ -37,9 +38,8 @@ class Reading:
     errors: int
 
 
-def read_three(path: Path, recalculated: Path, edits: list[str], fresh: bool) -> Reading:
+def read_three(path: Path, recalculated: Path, edits: list[str], fresh: bool, cells: dict[str, list[str]]) -> Reading:
     """LibreOffice's recalculation against the core's values; in a template the cached values too."""
-    cells = formula_cells(path)
     core, office = book_values(path), cached_values(recalculated)
     unknown = [f"{s}!{a}" for s, row in cells.items() for a in row if a not in core[s]]
     stale = differences(cached_values(path), core, cells, REL) if fresh else []
@@ -52,6 +52,7 @@ def readings(templates: dict[str, Path], folder: Path, seeds: range, unedited: b
     out = folder / "recalculated"
     given: dict[Path, list[str]] = {p: [] for p in templates.values()} if unedited else {}
     found: list[Reading] = []
+    cells = {lang: formula_cells(p) for lang, p in templates.items()}  # edits touch no formula
     with ThreadPoolExecutor(1) as office:
         # the office starts on the templates while the copies are made, then takes these in one call
         jobs = [(given, office.submit(soffice_convert, list(given), out))] if given else []
@@ -60,7 +61,7 @@ def readings(templates: dict[str, Path], folder: Path, seeds: range, unedited: b
         for books, job in jobs:
             results = job.result()
             for path, edits in books.items():
-                found.append(read_three(path, results[path], edits, path in given))
+                found.append(read_three(path, results[path], edits, path in given, cells[path.stem[-2:]]))
                 results[path].unlink()
                 if path not in given:
                     path.unlink()
@@ -125,10 +126,39 @@ def test_templates_in_formualizer_and_in_the_core(templates: dict[str, Path], co
     assert not wrong, (len(wrong), wrong[:8])
 
 
+def counts_errors(path: Path) -> dict[str, set[str]]:
+    """Cells that count the error cells of a column, and what follows from them: formualizer cannot know these."""
+    e = Edited(path)
+    out: dict[str, set[str]] = {ws.title: set() for ws in e.book.worksheets}
+    for name in ("Checks", "MasterCheck"):
+        for r in range(e.count(name)):
+            cells = [e.cell(name, r, h) for h in e.heads(name)]
+            if name == "MasterCheck" or any("ISERROR(" in str(c.value) for c in cells):
+                out[cells[0].parent.title] |= {c.coordinate for c in cells}
+    for ws in e.book.worksheets:
+        out[ws.title] |= {c.coordinate for row in ws.iter_rows() for c in row if c.data_type == "f" and "MasterCheck[" in c.value}
+    return out
+
+
+def test_formualizer_counts_no_errors_in_a_range() -> None:
+    """Why some cells are left out below; when this fails, leave them in again."""
+    import formualizer
+
+    engine = formualizer.Workbook()
+    engine.add_sheet("S")
+    engine.set_formulas_batch("S", 1, 1, [["=1/0"]])
+    engine.set_formulas_batch("S", 2, 1, [["=SUMPRODUCT(ISERROR(A1:A1)*1)"]])
+    engine.evaluate_all()
+    assert engine.get_value("S", 2, 1) == 0
+
+
 @pytest.mark.parametrize("seed", [3, 10, 17])
 def test_edited_books_in_formualizer_and_in_the_core(templates: dict[str, Path], tmp_path: Path, seed: int) -> None:
     for path, edits in edited_books(templates, tmp_path, range(seed, seed + 1)).items():
-        wrong = differences(formualizer_values(path), book_values(path), formula_cells(path), REL)
+        blind = counts_errors(path)
+        assert sum(map(len, blind.values())) < 300
+        cells = {s: [a for a in row if a not in blind[s]] for s, row in formula_cells(path).items()}
+        wrong = differences(formualizer_values(path), book_values(path), cells, REL)
         assert not wrong, (len(wrong), wrong[:8], edits)
 
 
@@ -295,7 +325,7 @@ def test_charts_show_the_changed_price(changed: Changed) -> None:
             if not re.match(r"xl/charts/chart\d+\.xml", name):
                 continue
             for ref, cache in re.findall(r"<c:val><c:numRef><c:f>(.*?)</c:f><c:numCache>(.*?)</c:numCache>", z.read(name).decode(), re.S):
-                sheet, _, area = ref.rpartition("!")
+                sheet, _, area = html.unescape(ref).rpartition("!")
                 title = sheet.strip("$'").replace("''", "'")
                 left, top, right, bottom = range_boundaries(area.replace("$", ""))
                 cells = [f"{get_column_letter(c)}{r}" for r in range(top, bottom + 1) for c in range(left, right + 1)]

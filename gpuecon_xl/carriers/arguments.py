@@ -19,15 +19,17 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import importlib.util
+import inspect
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from gpuecon_xl import functions as python
 from gpuecon_xl.catalog import as_catalog
-from gpuecon_xl.errors import BadValue, GpueconError, NameNotFound
+from gpuecon_xl.errors import BadValue, GpueconError, NameNotFound, nearest
 from gpuecon_xl.functions_table import BY_NAME, Function
 
 ERROR_TEXTS = frozenset(("#N/A", "#VALUE!", "#REF!", "#DIV/0!", "#NUM!", "#NAME?", "#NULL!", "#SPILL!", "#CALC!", "#GETTING_DATA"))
@@ -95,18 +97,19 @@ def blank(value: Any) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
 
 
-def _cells(value: Any) -> list[list[Any]] | None:
-    """A range as rows; None for a single value."""
+def _cells(value: Any) -> Sequence[Sequence[Any]] | None:
+    """A range as rows of equal width; None for a single value."""
     if not isinstance(value, list | tuple):
         return None
-    rows = [list(r) if isinstance(r, list | tuple) else [r] for r in value]
-    if not any(isinstance(r, list | tuple) for r in value):  # a flat list is one row
-        rows = [list(value)]
-    width = max((len(r) for r in rows), default=0)
-    return [r + [None] * (width - len(r)) for r in rows]
+    kinds = set(map(type, value))
+    if not kinds & {list, tuple}:  # a flat list is one row
+        return [value]
+    rows = value if kinds <= {list, tuple} else [r if isinstance(r, list | tuple) else [r] for r in value]
+    widths = set(map(len, rows))
+    return rows if len(widths) == 1 else [[*r, *[None] * (max(widths) - len(r))] for r in rows]
 
 
-def _trimmed(rows: list[list[Any]]) -> list[list[Any]]:
+def _trimmed(rows: Sequence[Sequence[Any]]) -> list[Sequence[Any]]:
     return [r for r in rows if not all(blank(v) for v in r)]
 
 
@@ -167,6 +170,67 @@ def answer(function: str, raw: Sequence[Any]) -> Any:
         return Refused.of(error)
 
 
+def why_rows(raw: Sequence[Any]) -> list[list[Any]] | Refused:
+    """The steps behind one answer, for cells.
+
+    Parameters
+    ----------
+    raw : name of the function, then its arguments as in `answer`; each a single cell, apart from options and catalog.
+
+    Returns
+    -------
+    Rows of quantity, value, unit, equation, the answer in the last one; a `Refused` where there is no answer. A function
+    whose steps are not kept gives its answer alone.
+    """
+    try:
+        return _why_rows(raw)
+    except GpueconError as error:
+        return Refused.of(error)
+
+
+def _why_rows(raw: Sequence[Any]) -> list[list[Any]] | Refused:
+    from gpuecon_xl import explain
+
+    wanted = _single(raw[0] if raw else None, "function")
+    if blank(wanted):
+        raise BadValue("function is empty; the name of a function is due")
+    entry = BY_NAME.get(name(wanted, "function").lower())
+    if entry is None:
+        raise NameNotFound(f"function {str(wanted)[:40]!r} does not exist; nearest: {nearest(str(wanted), [f.excel for f in BY_NAME.values()])}")
+    given = list(raw[1:])
+    while given and blank(_first(given[-1])):
+        given.pop()
+    if len(given) > len(entry.arguments):
+        raise BadValue(f"{entry.excel} takes {len(entry.arguments)} arguments, not {len(given)}")
+    values = dict(zip(entry.arguments, given, strict=False))
+    fixed: dict[str, Any] = {k: values.pop(k) for k in ("options", "catalog") if k in values}
+    single: dict[str, Any] = {k: _single(v, k) for k, v in values.items()}
+    if entry.name not in explain.EXPLAINED:
+        found = answer(entry.name, [fixed.get(a, single.get(a)) for a in entry.arguments])
+        if isinstance(found, list):
+            raise BadValue(f"{entry.excel} gives a list, which has no steps; one of {', '.join(f.upper() for f in explain.EXPLAINED)} is due")
+        return found if isinstance(found, Refused) else [[entry.name, found, entry.unit, "the answer"]]
+    converted = _converted(entry, single)
+    if "options" in fixed:
+        converted["options"] = options_of(fixed["options"])
+    if "catalog" in fixed:
+        converted["catalog"] = catalog_of(fixed["catalog"])
+    return [["" if v is None else v for v in step] for step in explain.why(entry.name, **converted)]
+
+
+def _first(value: Any) -> Any:
+    """A single cell's content; anything that is given for a larger range."""
+    rows = _cells(value)
+    return value if rows is None else rows[0][0] if len(rows) == 1 and len(rows[0]) == 1 else rows or None
+
+
+def _single(value: Any, what: str) -> Any:
+    found = _first(value)
+    if isinstance(found, list):
+        raise BadValue(f"{what} is a range of {len(found)}x{len(found[0])} cells; one answer is explained at a time, so one cell is due")
+    return found
+
+
 def _answer(entry: Function, raw: Sequence[Any]) -> Any:
     if len(raw) > len(entry.arguments):
         raise BadValue(f"{entry.excel} takes {len(entry.arguments)} arguments, not {len(raw)}")
@@ -176,11 +240,9 @@ def _answer(entry: Function, raw: Sequence[Any]) -> Any:
         fixed["options"] = options_of(given.pop("options", None))
     if "catalog" in entry.arguments:
         fixed["catalog"] = catalog_of(given.pop("catalog", None))
-    ranges: dict[str, list[list[Any]]] = {}
+    ranges: dict[str, Sequence[Sequence[Any]]] = {}
     single: dict[str, Any] = {}
-    for argument in entry.arguments:
-        if argument in ("options", "catalog"):
-            continue
+    for argument in _cell_arguments(entry):
         value = given.get(argument)
         rows = _cells(value)
         if rows is not None and len(rows) == 1 and len(rows[0]) == 1:
@@ -197,22 +259,40 @@ def _answer(entry: Function, raw: Sequence[Any]) -> Any:
     return _many(entry, function, single, ranges, height, width, fixed)
 
 
+_EMPTY: Any = object()  # stands for a blank cell
+
+
+def _read(argument: str, value: Any) -> Any:
+    """A cell's content as its argument takes it; `_EMPTY` for a blank one, a `Refused` for what cannot be read."""
+    if blank(value):
+        return _EMPTY
+    try:
+        return name(value, argument) if argument in _NAMES else number(value, argument)
+    except GpueconError as error:
+        return Refused.of(error)
+
+
+def _needed(argument: str) -> BadValue:
+    return BadValue(f"{argument} is empty; {'a name' if argument in _NAMES else 'a number'} is due")
+
+
+def _cell_arguments(entry: Function) -> list[str]:
+    return [a for a in entry.arguments if a not in ("options", "catalog")]
+
+
 def _converted(entry: Function, values: dict[str, Any]) -> dict[str, Any]:
     """Arguments of one call: defaults where nothing is given, numbers and names read by the rules."""
     out = {}
-    for i, argument in enumerate(entry.arguments):
-        if argument in ("options", "catalog"):
-            continue
+    for i, argument in enumerate(_cell_arguments(entry)):
         value = values.get(argument)
-        if blank(value):
-            if i < entry.required:
-                raise BadValue(f"{argument} is empty; {'a name' if argument in _NAMES else 'a number'} is due")
-            continue
-        out[argument] = name(value, argument) if argument in _NAMES else number(value, argument)
+        if not blank(value):
+            out[argument] = name(value, argument) if argument in _NAMES else number(value, argument)
+        elif i < entry.required:
+            raise _needed(argument)
     return out
 
 
-def _shape(ranges: dict[str, list[list[Any]]]) -> tuple[int, int]:
+def _shape(ranges: dict[str, Sequence[Sequence[Any]]]) -> tuple[int, int]:
     height = width = 1
     for argument, rows in ranges.items():
         for size, have in ((len(rows), height), (len(rows[0]) if rows else 0, width)):
@@ -225,54 +305,82 @@ def _shape(ranges: dict[str, list[list[Any]]]) -> tuple[int, int]:
     return height, width
 
 
-def _at(rows: list[list[Any]], r: int, c: int) -> Any:
-    row = rows[r if len(rows) > 1 else 0]
-    return row[c if len(row) > 1 else 0]
+def _flat(rows: Sequence[Sequence[Any]], height: int, width: int) -> list[Any]:
+    """A range, broadcast to a shape, row by row."""
+    if len(rows) == height and len(rows[0]) == width:
+        return list(chain.from_iterable(rows))
+    wide = [row if len(row) > 1 else [row[0]] * width for row in rows]
+    return list(chain.from_iterable(wide if len(wide) > 1 else wide * height))
+
+
+def _read_column(argument: str, cells: list[Any]) -> tuple[list[Any], bool]:
+    """A column of cells as `_read` sees them, each kind of content read once; whether some are blank or refused."""
+    kinds = set(map(type, cells))
+    if kinds <= {float, int} and argument not in _NAMES:
+        return cells, False
+    keys = cells if kinds == {str} else list(zip(map(type, cells), cells, strict=True))  # TRUE is no 1
+    known = {key: _read(argument, key if kinds == {str} else key[1]) for key in set(keys)}
+    return list(map(known.__getitem__, keys)), any(v is _EMPTY or isinstance(v, Refused) for v in known.values())
 
 
 def _many(
     entry: Function,
     function: Callable[..., Any],
     single: dict[str, Any],
-    ranges: dict[str, list[list[Any]]],
+    ranges: dict[str, Sequence[Sequence[Any]]],
     height: int,
     width: int,
     fixed: dict[str, Any],
 ) -> list[list[Any]]:
+    """Answers to a range: column by column as far as possible, since a sheet may hand over thousands of rows."""
     count = height * width
-    calls: list[dict[str, Any] | Refused] = []
-    memo: dict[Any, Any] = {}
-    for r in range(height):
-        for c in range(width):
-            values = {**single, **{a: _at(rows, r, c) for a, rows in ranges.items()}}
-            if all(blank(values.get(a)) for a in entry.arguments[: entry.required]):
-                calls.append(Refused("", ""))  # a blank row of a range stays blank
-                continue
-            try:
-                calls.append(_converted(entry, values))
-            except GpueconError as error:
-                calls.append(Refused.of(error))
+    arguments = _cell_arguments(entry)
+    shared = {a: _read(a, single[a]) for a in arguments if a in single}
+    columns: dict[str, list[Any]] = {}
+    doubtful = any(isinstance(v, Refused) for v in shared.values()) or any(shared.get(a) is _EMPTY for a in arguments[: entry.required])
+    for argument, rows in ranges.items():
+        columns[argument], troubled = _read_column(argument, _flat(rows, height, width))
+        doubtful = doubtful or troubled
     answers: list[Any] = [None] * count
-    todo = [i for i, call in enumerate(calls) if not isinstance(call, Refused)]
+    todo: Sequence[int] = range(count)
+    if doubtful:
+        todo = good = []
+        for i in range(count):
+            values = [columns[a][i] if a in columns else shared[a] for a in arguments]
+            if all(v is _EMPTY for v in values[: entry.required]):
+                answers[i] = ""  # a blank row of a range stays blank
+                continue
+            for k, v in enumerate(values):
+                if isinstance(v, Refused):
+                    answers[i] = v
+                    break
+                if v is _EMPTY and k < entry.required:
+                    answers[i] = Refused.of(_needed(arguments[k]))
+                    break
+            else:
+                good.append(i)
+    given = {a: v for a, v in shared.items() if v is not _EMPTY}
     if len(todo) >= MANY and importlib.util.find_spec("numpy") is not None and entry.name in python.ARRAY_FORMS:
-        names = [a for a in entry.arguments if a not in ("options", "catalog")]
-        present = [n for n in names if any(n in calls[i] for i in todo)]  # type: ignore[operator]
-        if all(all(n in calls[i] for n in present) for i in todo):  # type: ignore[operator]
-            columns = {n: [calls[i][n] for i in todo] for n in present}  # type: ignore[index]
-            for i, value in zip(todo, python.answers_of(entry.name, columns, **fixed), strict=True):
-                answers[i] = Refused.of(value.error) if isinstance(value, python.Refusal) else value
-            todo = []
-    for i in todo:
-        call = calls[i]
-        assert isinstance(call, dict)
-        key = tuple(sorted(call.items()))
-        if key not in memo:
-            try:
-                memo[key] = function(**call, **fixed)
-            except GpueconError as error:
-                memo[key] = Refused.of(error)
-        answers[i] = memo[key]
-    for i, call in enumerate(calls):
-        if isinstance(call, Refused):
-            answers[i] = call if call.code else ""
-    return [answers[r * width : (r + 1) * width] for r in range(height)]
+        if doubtful:
+            defaults = {n: p.default for n, p in inspect.signature(function).parameters.items()}
+            columns = {a: [defaults[a] if c[i] is _EMPTY else c[i] for i in todo] for a, c in columns.items()}
+        found = python.answers_of(entry.name, {**given, **columns}, **fixed)
+        if python.Refusal in set(map(type, found)):
+            found = [Refused.of(v.error) if isinstance(v, python.Refusal) else v for v in found]
+        if not doubtful:
+            answers = found
+        else:
+            for i, value in zip(todo, found, strict=True):
+                answers[i] = value
+    else:
+        memo: dict[Any, Any] = {}
+        for i in todo:
+            key = tuple(c[i] for c in columns.values())
+            if key not in memo:
+                call = {a: v for a, v in zip(columns, key, strict=True) if v is not _EMPTY}
+                try:
+                    memo[key] = function(**given, **call, **fixed)
+                except GpueconError as error:
+                    memo[key] = Refused.of(error)
+            answers[i] = memo[key]
+    return [[v] for v in answers] if width == 1 else [answers[r * width : (r + 1) * width] for r in range(height)]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gpuecon_xl.ops import both, maximum, where
 from gpuecon_xl.quantity import Num, quantity
-from gpuecon_xl.units import GIGA, HOURS_MONTH, KILO, MEGA, SECONDS_HOUR
+from gpuecon_xl.units import HOURS_MONTH, KILO, MEGA, SECONDS_HOUR, TINY
 
 
 @quantity("money", "rate_hour · horizon_h · rel")
@@ -71,7 +71,7 @@ def breakeven_tokens_g_month(own_cost_month: Num, api_mtok: Num) -> Num:
 
     Source: own monthly cost over the blended price.
     """
-    return own_cost_month / maximum(api_mtok, 1 / GIGA) / KILO
+    return own_cost_month / maximum(api_mtok, TINY) / KILO
 
 
 @quantity("money/month", "base · reserved + burst · on-demand")

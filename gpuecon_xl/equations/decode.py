@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gpuecon_xl.ops import both, exp, ln, maximum, minimum, where
 from gpuecon_xl.quantity import Num, quantity
-from gpuecon_xl.units import FLOP_PER_MAC, GIGA, HALF, KEY_AND_VALUE, KILO, MEGA
+from gpuecon_xl.units import FLOP_PER_MAC, GIGA, HALF, KEY_AND_VALUE, KILO, MEGA, TINY
 
 
 @quantity("sequence", "max(admitted / replicas, 1)")
@@ -44,7 +44,7 @@ def expert_missed_ln(experts: Num, experts_active: Num) -> Num:
 
     Source: definition; a power of many tokens would underflow where its logarithm does not.
     """
-    return where(experts > 0, ln(maximum(1 - experts_active / maximum(experts, 1), 1 / GIGA)), 0)
+    return where(experts > 0, ln(maximum(1 - experts_active / maximum(experts, 1), TINY)), 0)
 
 
 @quantity("1", "1 - exp(micro_batch · expert_missed_ln), that is 1 - (1 - experts_active / experts)^micro_batch")
@@ -226,7 +226,7 @@ def decode_step_s(roofline_step_s: Num, fixed_step_s: Num, decode_collective_s: 
     Source: the sum of its parts.
     """
     one_card = tp * roofline_step_s + fixed_step_s
-    stated = one_card / (tp * maximum(tp_factor, 1 / MEGA))
+    stated = one_card / (tp * maximum(tp_factor, TINY))
     return where(both(tp_factor > 0, tp > 1), stated, roofline_step_s + fixed_step_s + decode_collective_s)
 
 

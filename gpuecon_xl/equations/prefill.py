@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gpuecon_xl.ops import both, exp, maximum, minimum, where
 from gpuecon_xl.quantity import Num, quantity
-from gpuecon_xl.units import FLOP_PER_MAC, GIGA, HALF, KEY_AND_VALUE, KILO, MEGA
+from gpuecon_xl.units import FLOP_PER_MAC, GIGA, HALF, KEY_AND_VALUE, KILO, TINY
 
 
 @quantity("token", "max(input_tokens - prefix_tokens, 1)")
@@ -66,7 +66,7 @@ def prefill_s_token(
     """
     arithmetic = prefill_gflop_token / peak_tflops + prefill_attention_gflop_token / tflops_16
     alone = arithmetic / (tp * compute_efficiency * KILO)
-    stated = alone / maximum(tp_factor, 1 / MEGA)
+    stated = alone / maximum(tp_factor, TINY)
     return where(both(tp_factor > 0, tp > 1), stated, alone + collectives * (collective_s_token + hop_s_token))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gpuecon_xl.ops import both, floor, maximum, minimum, where
 from gpuecon_xl.quantity import Num, quantity
-from gpuecon_xl.units import GIGA, HALF, HOURS_MONTH, SECONDS_HOUR
+from gpuecon_xl.units import GIGA, HALF, HOURS_MONTH, SECONDS_HOUR, TINY
 
 
 @quantity("token", "(1 - spec_accept^(spec_draft + 1)) / (1 - spec_accept); spec_draft + 1 when all are accepted")
@@ -22,8 +22,8 @@ def tokens_per_step(spec_accept: Num, spec_draft: Num) -> Num:
 
     Source: Leviathan et al., arXiv 2211.17192.
     """
-    below_one = minimum(spec_accept, 1 - 1 / GIGA)
-    gain = (1 - below_one ** (spec_draft + 1)) / (1 - below_one)
+    kept = (1 - spec_accept ** (spec_draft + 1)) / maximum(1 - spec_accept, TINY)
+    gain = where(spec_accept >= 1, spec_draft + 1, kept)
     return where(both(spec_accept > 0, spec_draft > 0), gain, 1)
 
 
@@ -116,7 +116,7 @@ def ttft_s(
     Source: mean wait of a single server with constant service time; Little 1961.
     """
     others = prefill_share / (HALF * maximum(1 - prefill_share, 1 / maximum(sequences_replica, 1)))
-    queue = maximum(batch - admitted, 0) * output_tokens / maximum(output_tok_s, 1 / GIGA)
+    queue = maximum(batch - admitted, 0) * output_tokens / maximum(output_tok_s, TINY)
     alone = sequences_replica > 1
     return prefill_s * (1 + where(alone, others, 0)) + where(alone, decode_step_s / HALF, 0) + queue
 

@@ -23,6 +23,7 @@ from gpuecon_xl.ops import (
 from gpuecon_xl.sheets.fit import WORKLOAD_SLOTS
 from gpuecon_xl.sheets.model import Chart, SheetSpec, TableSpec
 from gpuecon_xl.sheets.throughput import LONG, runs_alone
+from gpuecon_xl.units import PERCENT
 
 BUILD_SLOTS = 40
 
@@ -176,7 +177,7 @@ def matrix_table() -> TableSpec:
     t.formula("stated_row", if_error(match(join(n, "/", t.cell("stated_pick")), col("Candidates", "key")), 0), "whole", 8)
     row = maximum(t.cell("stated_row"), 1)
     limit, cost = index(col("Candidates", "limit"), row), index(col("Candidates", "cost_eur_mtok"), row)
-    percent = Expr("shown", (cost / t.cell("cost_eur_mtok") - 1) * 100, Expr("num", 0))
+    percent = Expr("shown", (cost / t.cell("cost_eur_mtok") - 1) * PERCENT, Expr("num", 0))
     differs = where(
         equal(limit, "none"),
         join(words("pick_costs"), " ", if_error(percent, "?"), " ", words("percent_more")),
@@ -213,5 +214,5 @@ def matrix_sheet() -> SheetSpec:
     s = SheetSpec("matrix", False, freeze_columns=1, tab="result", print_columns=19)
     s.table(matrix_table())
     s.chart(Chart("bar", "Matrix", "workload", [("cost_eur_mtok", "label.cost_eur_mtok")], "chart.matrix", "axis.workload", "axis.eur_mtok",
-                  rows=(0, 13), height=440, y_format="0.000", log=True))  # fmt: skip
+                  rows=(0, 13), height=440, y_format="0.000"))  # fmt: skip
     return s

@@ -33,7 +33,7 @@ from gpuecon_xl.quantity import REGISTRY
 from gpuecon_xl.sheets.model import Chart, SheetSpec, TableSpec
 from gpuecon_xl.sheets.money import reference_rows
 from gpuecon_xl.sheets.throughput import SPEED_CARDS, SPEED_MODELS
-from gpuecon_xl.units import MEGA
+from gpuecon_xl.units import HALF_CENT
 
 
 def cover_sheet(catalog: Catalog, texts: Texts) -> SheetSpec:
@@ -76,12 +76,12 @@ def cover_sheet(catalog: Catalog, texts: Texts) -> SheetSpec:
     t = TableSpec("KeyFigures", title="table.key_figures")
     t.fixed("figure", [texts(k) for k, _, _, _ in figures], "text", 52)
     by_unit = {"EUR": "money", "token/s": "whole", "EUR/1e6 output tokens": "rate", "1": "pct", "workload": "whole", "row": "whole", "item": "whole"}
-    t.each("value", [e for _, e, _, _ in figures], "key", 30, fmts=[by_unit.get(u, "key") for _, _, u, _ in figures])
+    t.each("value", [e for _, e, _, _ in figures], "key", 46, fmts=[by_unit.get(u, "key") for _, _, u, _ in figures])
     t.fixed("unit", [unit_text(texts, u) for _, _, u, _ in figures], "text", 30)
     t.fixed("sheet", [texts(f"sheet.{w}") for _, _, _, w in figures], "text", 18)
     s.table(t)
     s.chart(Chart("bar", "Matrix", "workload", [("cost_eur_mtok", "label.cost_eur_mtok")], "chart.matrix", "axis.workload", "axis.eur_mtok",
-                  rows=(0, 13), height=420, width=860, y_format="0.000", log=True))  # fmt: skip
+                  rows=(0, 13), height=420, width=860, y_format="0.000"))  # fmt: skip
     guide = [k for k in SHEET_ORDER if k != "cover"]
     g = TableSpec("Guide", title="table.guide", spill=True)
     g.fixed("sheet", [texts(f"sheet.{k}") for k in guide], "link", 52)
@@ -313,7 +313,7 @@ def checks_sheet(computed: dict[str, TableSpec], texts: Texts) -> SheetSpec:
     t.each("figure", [*(rounded(e) for _, e, _ in rows), stale_prices(), unverified()], "check", 14)
     t.fixed("unit", [*(u for _, _, u in rows), "row", "row"], "text", 10)
     figure = t.cell("figure")
-    near = both(figure < 1 / MEGA, 0 - figure < 1 / MEGA)
+    near = both(figure < HALF_CENT, 0 - figure < HALF_CENT)
     passed = if_error(where(near, "yes", "no"), "no")
     t.each("ok", [*(passed for _ in rows), where(figure > 0, "note", "yes"), where(figure > 0, "note", "yes")], "text", 8)
     look = where(equal(t.cell("ok"), "yes"), word("check_ok"), where(equal(t.cell("ok"), "note"), word("check_amber"), word("check_look")))

@@ -201,7 +201,6 @@ class Chart:
     width: int = 590
     height: int = 380
     y_format: str = ""
-    log: bool = False  # values on a logarithmic axis
     side: int = 0  # 0 at the left, 1 beside it
 
 

@@ -25,7 +25,7 @@ from gpuecon_xl.ops import (
 from gpuecon_xl.sheets.candidates import BUILD_SLOTS
 from gpuecon_xl.sheets.model import SPARE_ROWS, Chart, SheetSpec, TableSpec
 from gpuecon_xl.sheets.throughput import LONG, SPEED_BATCHES, SPEED_CARDS, SPEED_MODELS
-from gpuecon_xl.units import GIGA, MEGA, MONTHS_YEAR
+from gpuecon_xl.units import GIGA, MONTHS_YEAR, TINY
 
 
 def sourced_price(row: Expr) -> Expr:
@@ -158,13 +158,13 @@ def cost_table(count: int) -> TableSpec:
     runs = t.cell("output_tok_s") > 0
     t.formula(
         "cost_eur_mtok",
-        where(runs, t.expression("cost_eur_mtok", tokens_served_m=maximum(t.cell("tokens_served_m"), 1 / MEGA)), words("no_fit")),
+        where(runs, t.expression("cost_eur_mtok", tokens_served_m=maximum(t.cell("tokens_served_m"), TINY)), words("no_fit")),
         "rate",
         12,
         "EUR/1e6 output tokens",
     )
     for end in ("low", "high"):
-        factor = t.cell("output_tok_s") / maximum(index(col("Speed", f"output_tok_s_{end}"), n), 1 / MEGA)
+        factor = t.cell("output_tok_s") / maximum(index(col("Speed", f"output_tok_s_{end}"), n), TINY)
         factor = where(t.cell("tok_s_measured") > 0, 1, factor)
         t.formula(
             f"cost_{'high' if end == 'low' else 'low'}_eur_mtok",
@@ -175,7 +175,7 @@ def cost_table(count: int) -> TableSpec:
         )
     t.formula(
         "running_cost_mtok",
-        where(runs, t.expression("running_cost_mtok", output_tok_s=maximum(t.cell("output_tok_s"), 1 / MEGA)), words("no_fit")),
+        where(runs, t.expression("running_cost_mtok", output_tok_s=maximum(t.cell("output_tok_s"), TINY)), words("no_fit")),
         "rate",
         12,
         "EUR/1e6 output tokens",
@@ -189,7 +189,7 @@ def cost_sheet() -> SheetSpec:
     s = SheetSpec("cost", False, freeze_columns=3, tab="result", print_columns=14)
     one_batch = len(SPEED_MODELS) * len(SPEED_CARDS)
     s.chart(
-        Chart("column", "Cost", "gpu", [("cost_eur_mtok", "label.cost_eur_mtok")], "chart.cost_8b", "axis.gpu", "axis.eur_mtok",
+        Chart("bar", "Cost", "gpu", [("cost_eur_mtok", "label.cost_eur_mtok")], "chart.cost_8b", "axis.gpu", "axis.eur_mtok",
               rows=(one_batch, one_batch + len(SPEED_CARDS) - 1), y_format="0.00"),
         curve_chart(),
     )  # fmt: skip
@@ -215,10 +215,8 @@ def perf_sheet() -> SheetSpec:
     one_batch = len(SPEED_MODELS) * len(SPEED_CARDS)
     at = one_batch, one_batch + len(SPEED_CARDS) - 1
     s.chart(
-        Chart("column", "PerfEuro", "gpu", [("tok_s_per_keur", "label.tok_s_per_keur")], "chart.per_keur", "axis.gpu", "axis.tok_s_keur", rows=at),
-        Chart(
-            "column", "PerfEuro", "gpu", [("tok_s_per_w", "label.tok_s_per_w")], "chart.per_w", "axis.gpu", "axis.tok_s_w", rows=at, y_format="0.0"
-        ),
+        Chart("bar", "PerfEuro", "gpu", [("tok_s_per_keur", "label.tok_s_per_keur")], "chart.per_keur", "axis.gpu", "axis.tok_s_keur", rows=at),
+        Chart("bar", "PerfEuro", "gpu", [("tok_s_per_w", "label.tok_s_per_w")], "chart.per_w", "axis.gpu", "axis.tok_s_w", rows=at, y_format="0.0"),
     )
     s.table(t)
     return s
@@ -344,7 +342,7 @@ def own_vs_api_sheet(catalog: Catalog) -> SheetSpec:
     t.quantity("yield_tok_s", "whole", 10)
     t.quantity("token_yield_g_month", "small", 11, tok_s=t.cell("yield_tok_s"), utilization=name("yield_utilization"))
     t.given["own_cost_month"] = index(col("OwnMonth", "own_cost_month"), 1) * t.cell("cards_needed")
-    t.quantity("own_cost_month_mtok", "rate", 11, token_yield_g_month=maximum(t.cell("token_yield_g_month"), 1 / GIGA))
+    t.quantity("own_cost_month_mtok", "rate", 11, token_yield_g_month=maximum(t.cell("token_yield_g_month"), TINY))
     t.quantity("blended_price_mtok", "rate", 11)
     t.quantity("verdict", "pct", 9, own_mtok=t.cell("own_cost_month_mtok"), api_mtok=t.cell("blended_price_mtok"))
     t.formula("own_stated_usd_mtok", t.joined("own_stated_usd_mtok"), "rate", 10, "USD/1e6 tokens")

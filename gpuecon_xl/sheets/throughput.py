@@ -189,9 +189,9 @@ def throughput_sheet(catalog: Catalog) -> SheetSpec:
     measured = measured_table(len(catalog.rows("benchmarks")) + SPARE_ROWS)
     seventy = 3 * len(SPEED_CARDS)
     s.chart(
-        Chart("column", "Speed", "gpu", [("decode_tok_s_user", "label.single_stream")], "chart.single_70b", "axis.gpu", "axis.tok_s_user",
+        Chart("bar", "Speed", "gpu", [("decode_tok_s_user", "label.single_stream")], "chart.single_70b", "axis.gpu", "axis.tok_s_user",
               rows=(seventy, seventy + len(SPEED_CARDS) - 1)),
-        Chart("column", "Speed", "gpu", [("output_tok_s", "label.batched")], "chart.batched_8b", "axis.gpu", "axis.tok_s",
+        Chart("bar", "Speed", "gpu", [("output_tok_s", "label.batched")], "chart.batched_8b", "axis.gpu", "axis.tok_s",
               rows=(count, count + len(SPEED_CARDS) - 1)),
     )  # fmt: skip
     s.table(speed)

@@ -22,15 +22,15 @@ def test_context_mean() -> None:
 
 
 def test_experts_touched() -> None:
-    assert d.experts_touched(128, 8, 1) == pytest.approx(8 / 128)
-    assert d.experts_touched(128, 8, 2) == pytest.approx(1 - (120 / 128) ** 2)
-    assert d.experts_touched(128, 8, 1000) == pytest.approx(1)
-    assert d.experts_touched(8, 8, 1) == 1
-    assert d.experts_touched(0, 0, 7) == 0  # a dense model
+    assert d.experts_touched(d.expert_missed_ln(128, 8), 1) == pytest.approx(8 / 128)
+    assert d.experts_touched(d.expert_missed_ln(128, 8), 2) == pytest.approx(1 - (120 / 128) ** 2)
+    assert d.experts_touched(d.expert_missed_ln(128, 8), 1000) == pytest.approx(1)
+    assert d.experts_touched(d.expert_missed_ln(8, 8), 1) == pytest.approx(1, abs=2e-9)
+    assert d.experts_touched(d.expert_missed_ln(0, 0), 7) == 0  # a dense model
 
 
 def test_experts_touched_of_any_batch_is_a_share() -> None:
-    got = d.experts_touched(np.array([0.0, 8, 64, 512]), np.array([0.0, 2, 6, 8]), 1e6)
+    got = d.experts_touched(d.expert_missed_ln(np.array([0.0, 8, 64, 512]), np.array([0.0, 2, 6, 8])), 1e6)
     assert got.tolist() == [0, 1, 1, 1]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gpuecon_xl.equations import decode as d
 from gpuecon_xl.equations import prefill as p
 
 
@@ -46,10 +47,10 @@ def test_stated_factor_replaces_the_links() -> None:
 
 
 def test_weights_are_read_once() -> None:
-    assert p.prefill_weights_s(10, 0, 0, 0, 100, 1, 1000, 1) == pytest.approx(0.01)
-    assert p.prefill_weights_s(10, 100, 128, 8, 1, 1, 1000, 1) == pytest.approx(0.01 + 0.1 * 8 / 128)
-    assert p.prefill_weights_s(10, 100, 128, 8, 100_000, 1, 1000, 1) == pytest.approx(0.11)
-    assert p.prefill_weights_s(10, 100, 128, 8, 100_000, 2, 1000, 0.5) == pytest.approx(0.11)
+    assert p.prefill_weights_s(10, 0, d.expert_missed_ln(0, 0), 100, 1, 1000, 1) == pytest.approx(0.01)
+    assert p.prefill_weights_s(10, 100, d.expert_missed_ln(128, 8), 1, 1, 1000, 1) == pytest.approx(0.01 + 0.1 * 8 / 128)
+    assert p.prefill_weights_s(10, 100, d.expert_missed_ln(128, 8), 100_000, 1, 1000, 1) == pytest.approx(0.11)
+    assert p.prefill_weights_s(10, 100, d.expert_missed_ln(128, 8), 100_000, 2, 1000, 0.5) == pytest.approx(0.11)
 
 
 def test_short_prompts_are_bound_by_the_weights() -> None:

@@ -11,23 +11,23 @@ from gpuecon_xl.equations import tco as t
 @pytest.mark.parametrize(("watt", "euro"), [(72, 317.88), (300, 1324.51), (575, 2538.65), (600, 2649.02)])
 def test_published_electricity(watt: float, euro: float) -> None:
     """Tokens pro Sekunde pro Euro, Kentino Wiki, 2026-05: 60 % use, 0.20 EUR/kWh, PUE 1.4, three years."""
-    got = t.electricity_eur(t.mean_power_w(watt, 0.6, 0), t.horizon_h(3), 0.20, 1.4)
+    got = t.electricity_eur(t.mean_power_w(watt, 0.6, 0, 0), t.horizon_h(3), 0.20, 1.4)
     assert got == pytest.approx(euro, abs=0.005)
 
 
 def _tco(price: float, watt: float, use: float, **more: float) -> tuple[float, float, float]:
     v = {"idle": 0.0, "tariff": 0.2, "pue": 1.4, "chassis": 1000.0, "maintenance": 0.05, "years": 3.0}
-    v |= {"colo": 0.0, "licence": 0.0, "staff": 0.0, "residual": 0.0}
+    v |= {"host": 0.0, "colo": 0.0, "licence": 0.0, "staff": 0.0, "residual": 0.0}
     v |= more
     hours = t.horizon_h(v["years"])
     capex = t.capex_eur(price, v["chassis"])
     maintenance = t.maintenance_eur(price, v["maintenance"], v["years"])
     running = t.running_eur(v["colo"], v["licence"], v["staff"], v["years"])
     residual = t.residual_eur(price, v["residual"])
-    electricity = t.electricity_eur(t.mean_power_w(watt, use, v["idle"]), hours, v["tariff"], v["pue"])
+    electricity = t.electricity_eur(t.mean_power_w(watt, use, v["idle"], v["host"]), hours, v["tariff"], v["pue"])
     return (
         t.tco_eur(capex, electricity, maintenance, running, residual),
-        t.tco_fixed_eur(capex, maintenance, running, residual, watt, v["idle"], hours, v["tariff"], v["pue"]),
+        t.tco_fixed_eur(capex, maintenance, running, residual, watt, v["idle"], v["host"], hours, v["tariff"], v["pue"]),
         t.tco_per_use_eur(watt, v["idle"], hours, v["tariff"], v["pue"]),
     )
 
@@ -45,7 +45,7 @@ def test_published_total_of_an_l4() -> None:
 
 
 @pytest.mark.parametrize("use", [0, 0.3, 0.6, 1])
-@pytest.mark.parametrize("more", [{}, {"idle": 0.2, "residual": 0.1, "colo": 300.0, "licence": 1000.0, "staff": 50.0}])
+@pytest.mark.parametrize("more", [{}, {"idle": 0.2, "host": 80.0, "residual": 0.1, "colo": 300.0, "licence": 1000.0, "staff": 50.0}])
 def test_fixed_and_per_use_are_the_total(use: float, more: dict[str, float]) -> None:
     total, fixed, per_use = _tco(5000, 350, use, **more)
     assert fixed + per_use * use == pytest.approx(total, rel=1e-12)
@@ -67,10 +67,10 @@ def test_optional_parts_count() -> None:
 
 
 def test_idle_power() -> None:
-    assert t.mean_power_w(600, 0.6, 0) == pytest.approx(360)
-    assert t.mean_power_w(600, 0, 0.1) == pytest.approx(60)
-    assert t.mean_power_w(600, 1, 0.1) == pytest.approx(600)
-    assert t.mean_power_w(600, 0.5, 0.1) == pytest.approx(60 + 0.5 * 540)
+    assert t.mean_power_w(600, 0.6, 0, 0) == pytest.approx(360)
+    assert t.mean_power_w(600, 0, 0.1, 0) == pytest.approx(60)
+    assert t.mean_power_w(600, 1, 0.1, 0) == pytest.approx(600)
+    assert t.mean_power_w(600, 0.5, 0.1, 0) == pytest.approx(60 + 0.5 * 540)
 
 
 def test_currency() -> None:
