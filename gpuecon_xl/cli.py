@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from gpuecon_xl import __version__
 from gpuecon_xl.errors import BadFile, BadValue, GpueconError, NameNotFound, nearest
-from gpuecon_xl.functions_table import FUNCTIONS, Function
+from gpuecon_xl.functions_table import FUNCTIONS, NAME_ARGUMENTS, Function
 
 if TYPE_CHECKING:
     from gpuecon_xl.catalog import Catalog
@@ -32,7 +32,7 @@ PREDICT = Function(
     2, "token/s", '=PREDICT("Llama 3.1 8B","RTX 5090","fp8",16,1024,256)',
 )  # fmt: skip
 
-_TEXT = frozenset(("model", "gpu", "precision", "kv", "engine", "mode"))
+_TEXT = NAME_ARGUMENTS | {"kv", "engine", "mode"}
 _EURO = re.compile(r"\bEUR\b")
 _SPEED_OF_LOAD = frozenset(("tokps", "cost_per_mtok", "breakeven_util"))
 _OWN_MONEY = frozenset(("tco3y", "cost_per_mtok", "own_cost_month", "price_of"))  # answers in the currency of the call
@@ -339,7 +339,7 @@ def _run_function(function: Function) -> Callable[[argparse.Namespace], None]:
         if options.get("currency") == "USD" and function.name in _OWN_MONEY:
             unit = _EURO.sub("USD", unit)
         if not args.json:
-            print(_with_unit(answer, unit))
+            print("\n".join(map(str, answer)) if isinstance(answer, list) else _with_unit(answer, unit))
             return
         used = _inputs_used(function, values, options, catalog)
         basis, note = _basis(function, used, values, options, catalog)
@@ -366,7 +366,9 @@ def _inputs_used(function: Function, given: Mapping[str, Any], options: Mapping[
 
     defaults = _defaults(function)
     used = {a: given.get(a, defaults.get(a)) for a in function.arguments if a not in ("options", "catalog")}
-    if "model" in used:
+    if "model" in used and "gpu" not in used:
+        used["model"] = catalog.find_model(used["model"])[0]["model"]
+    elif "model" in used:
         facts = setup(catalog, used["model"], used["gpu"], used["precision"], None, None, "expected")
         used.update(model=facts.model["model"], gpu=facts.gpu["gpu"], precision=facts.precision["precision"])
     elif "gpu" in used:
@@ -386,11 +388,15 @@ def _basis(function: Function, used: Mapping[str, Any], given: Mapping[str, Any]
     price = None
     if "price" in used or function.name == "price_of":
         price = _price_basis(used["gpu"], given.get("price"), catalog)
-    if "model" in used:
+    if "model" in used and "gpu" in used:
         basis, note = _speed_basis(used, options, catalog) if function.name in _SPEED_OF_LOAD else ("estimated", "")
         return basis, "; ".join(filter(None, (note, price[1] if price else "")))
     if price:
         return price
+    if function.name.endswith("_list"):
+        return "catalogue", ""
+    if function.name in ("recommend", "memory_need_gb"):
+        return "estimated", ""
     return ("rule of thumb", "") if function.name == "vram_rule_gb" else ("given", "computed from the numbers given")
 
 

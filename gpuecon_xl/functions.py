@@ -1018,7 +1018,7 @@ def recommend(workload: Any, options: Any = None, catalog: Any = None) -> Any:
     """
 
     def one(workload: Any, options: Any, catalog: Any) -> str:
-        from gpuecon_xl.recommend import recommended
+        from gpuecon_xl.recommendation import recommended
 
         call = _Call(options, catalog)
         return recommended(call.catalog, call.catalog.find("workloads", workload))

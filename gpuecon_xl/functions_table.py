@@ -12,6 +12,10 @@ CATEGORY = "GPU economics"
 _DEFAULTS = {"precision": "", "batch": "1", "context": "4096", "gpus": "1", "utilization": "", "price": "", "options": "", "catalog": ""}
 
 
+# Arguments that are names; all others but options and catalog are numbers. `api` may be a blended price too.
+NAME_ARGUMENTS = frozenset(("model", "gpu", "precision", "workload", "api", "function"))
+
+
 @dataclass(frozen=True)
 class Function:
     """A function in the cell: arguments in order; those with a default are optional."""

@@ -153,6 +153,13 @@ class _Writer:
         text = self.texts.get(f"unit.{unit}")
         return unit if text is None else text
 
+    def label(self, c: Column) -> str:
+        """The label above a column; a live one as it reads now."""
+        if c.heading is not None:
+            return str(plain(self.cells.evaluate(c.heading)))
+        key = c.label or c.name
+        return self.texts(key if key.startswith("label.") else f"label.{key}")
+
     # ---- names ----
 
     def _names(self) -> None:
@@ -229,8 +236,9 @@ class _Writer:
         else:
             ws.write_string(row, first, parts[1], parts[0])
         ws.set_row(row, 20)
-        ws.set_row(label_row, 48)
-        ws.set_row(unit_row, 24)
+        texts = [self.label(c) for c in t.columns]
+        ws.set_row(label_row, 6 + 13.5 * max(_lines(x, c.width) for x, c in zip(texts, t.columns, strict=True)))
+        ws.set_row(unit_row, 2 + 11 * max(_lines(self.unit(c.unit), c.width * 1.2) for c in t.columns))
         self._heights(ws, t, header + 1)
         label_fmt = self.fmt("label", "head", bold=True, text_wrap=True, valign="bottom", bg_color="#DCE6F1", align="center")
         unit_fmt = self.fmt("unit", "head", italic=True, text_wrap=True, font_color=_GREY, bg_color="#DCE6F1", align="center", font_size=8)
@@ -246,8 +254,7 @@ class _Writer:
             if c.heading is not None:
                 self._formula(ws, label_row, column, c.heading, self.cells.evaluate(c.heading), label_fmt)
             else:
-                key = c.label or c.name
-                ws.write_string(label_row, column, self.texts(key if key.startswith("label.") else f"label.{key}"), label_fmt)
+                ws.write_string(label_row, column, texts[i], label_fmt)
             ws.write_string(unit_row, column, self.unit(c.unit), unit_fmt)
             self._cells(ws, t, c, header + 1, column, values.get(c.name, []))
             if c.kind == "input":
@@ -405,6 +412,16 @@ class _Writer:
         chart.set_chartarea({"border": {"color": "#D9D9D9"}})
         ws.insert_chart(row, 0, chart, {"object_position": 3, "x_offset": 8 + spec.side * 606, "y_offset": 4, "description": self.texts(spec.title)})
         self.counts["charts"] += 1
+
+
+def _lines(text: str, width: float) -> int:
+    """Lines that a bold text takes in a column; words are not broken."""
+    lines, room = 1, 0.0
+    for word in text.split():
+        if room and room + 1 + len(word) > width - 1:
+            lines, room = lines + 1, 0.0
+        room += len(word) + (1 if room else 0)
+    return lines
 
 
 def _bounds(f: Field) -> dict[str, Any]:

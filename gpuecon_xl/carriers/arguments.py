@@ -30,7 +30,7 @@ from typing import Any
 from gpuecon_xl import functions as python
 from gpuecon_xl.catalog import as_catalog
 from gpuecon_xl.errors import BadValue, GpueconError, NameNotFound, nearest
-from gpuecon_xl.functions_table import BY_NAME, Function
+from gpuecon_xl.functions_table import BY_NAME, NAME_ARGUMENTS, Function
 
 ERROR_TEXTS = frozenset(("#N/A", "#VALUE!", "#REF!", "#DIV/0!", "#NUM!", "#NAME?", "#NULL!", "#SPILL!", "#CALC!", "#GETTING_DATA"))
 MANY = 200  # from this many cells on, one array call is faster than single calls
@@ -87,9 +87,6 @@ def name(value: Any, what: str) -> str:
     if text in ERROR_TEXTS:
         raise BadValue(f"{what} is the error {text}; mend that cell first")
     return text
-
-
-_NAMES = frozenset(("model", "gpu", "precision", "workload", "api", "function"))
 
 
 def blank(value: Any) -> bool:
@@ -267,13 +264,20 @@ def _read(argument: str, value: Any) -> Any:
     if blank(value):
         return _EMPTY
     try:
-        return name(value, argument) if argument in _NAMES else number(value, argument)
+        return _named_or_number(argument, value)
     except GpueconError as error:
         return Refused.of(error)
 
 
+def _named_or_number(argument: str, value: Any) -> Any:
+    """Read a cell by what its argument is; `api` is a name or a blended price."""
+    if argument in NAME_ARGUMENTS and not (argument == "api" and isinstance(value, int | float)):
+        return name(value, argument)
+    return number(value, argument)
+
+
 def _needed(argument: str) -> BadValue:
-    return BadValue(f"{argument} is empty; {'a name' if argument in _NAMES else 'a number'} is due")
+    return BadValue(f"{argument} is empty; {'a name' if argument in NAME_ARGUMENTS else 'a number'} is due")
 
 
 def _cell_arguments(entry: Function) -> list[str]:
@@ -286,7 +290,7 @@ def _converted(entry: Function, values: dict[str, Any]) -> dict[str, Any]:
     for i, argument in enumerate(_cell_arguments(entry)):
         value = values.get(argument)
         if not blank(value):
-            out[argument] = name(value, argument) if argument in _NAMES else number(value, argument)
+            out[argument] = _named_or_number(argument, value)
         elif i < entry.required:
             raise _needed(argument)
     return out
@@ -316,7 +320,7 @@ def _flat(rows: Sequence[Sequence[Any]], height: int, width: int) -> list[Any]:
 def _read_column(argument: str, cells: list[Any]) -> tuple[list[Any], bool]:
     """A column of cells as `_read` sees them, each kind of content read once; whether some are blank or refused."""
     kinds = set(map(type, cells))
-    if kinds <= {float, int} and argument not in _NAMES:
+    if kinds <= {float, int} and argument not in NAME_ARGUMENTS:
         return cells, False
     keys = cells if kinds == {str} else list(zip(map(type, cells), cells, strict=True))  # TRUE is no 1
     known = {key: _read(argument, key if kinds == {str} else key[1]) for key in set(keys)}

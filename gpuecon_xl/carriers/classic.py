@@ -24,7 +24,6 @@ from typing import Any
 from gpuecon_xl.carriers.texts import WHY, WHY_ARGUMENTS, WHY_PURPOSE, argument_text, purpose, why_text
 from gpuecon_xl.functions_table import CATEGORY, FUNCTIONS, Function
 
-
 # Error values as COM hands them over; xlwings knows the first seven of them.
 _ERRORS = {-2146826281: "#DIV/0!", -2146826246: "#N/A", -2146826259: "#NAME?", -2146826288: "#NULL!", -2146826252: "#NUM!",
            -2146826265: "#REF!", -2146826273: "#VALUE!", -2146826245: "#GETTING_DATA", -2146826243: "#SPILL!", -2146826238: "#CALC!"}  # fmt: skip

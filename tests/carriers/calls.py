@@ -19,6 +19,7 @@ PRICES = [
     ["L4", 2000, 2400, 3000, "EUR", "a quote", "2026-10-01"],
     [None, None, "", None, None, None, None],
 ]
+DATED = [PRICES[0], [*PRICES[1][:-1], SERIAL]]  # a range hands dates over as numbers
 OPTIONS = [["pue", 1.2], ["utilization", 0.5], [None, None]]
 
 
@@ -38,6 +39,7 @@ def calls() -> list[Call]:
         [R5, 1, None, None, OPTIONS], [R5, 1, None, None, [["pue", 1.2]]], [R5, 1, None, None, [["pue=1.2"]]],
         [R5, 1, None, None, [[None, None]]],
         [R5, 1, None, None, None, PRICES], [R5, 1, None, None, "case=high", PRICES], ["L40", 1, None, None, None, PRICES],
+        [R5, 1, None, None, None, DATED],
         [R5, 1, None, None, "currency=USD"], [R5, 1, None, SERIAL],
     )  # fmt: skip
     # refused: what is no number, no name, no option, no table
