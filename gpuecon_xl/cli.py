@@ -52,13 +52,13 @@ _ARGUMENT_HELP = {
     "price_out": "price of a million output tokens",
     "share_out": "share of all tokens that is output; not given: the assumption output_share",
     "params_b": "parameters of the model, billions",
-    "input_tokens": "input tokens of a request; not given: 1024",
-    "output_tokens": "output tokens of a request; not given: 256",
+    "input_tokens": "input tokens of a request",
+    "output_tokens": "output tokens of a request",
     "tp": "cards that share each layer; not given: the fastest layout that fits",
-    "pp": "stages of a pipeline; not given: the fastest layout that fits",
+    "pp": "stages of a pipeline",
     "kv": "format of the cache; not given: 16 bit",
     "engine": 'serving engine, "vLLM" or "vLLM 0.12.0"; not given: the assumption engine',
-    "mode": "expected or ceiling; not given: expected",
+    "mode": "expected or ceiling",
 }
 
 _PREDICT_ROWS = (
@@ -354,6 +354,11 @@ def _run_function(function: Function) -> Callable[[argparse.Namespace], None]:
     return run
 
 
+def _counted(count: int, what: str) -> str:
+    """1 warning, 2 warnings."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
 def _finite(value: Any) -> None:
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         raise BadValue("the answer is beyond every number; smaller inputs are due")
@@ -544,11 +549,11 @@ def _run_inputs(args: argparse.Namespace) -> None:
     if args.json:
         _json({"changed": changed, "warnings": list(catalog.warnings), "counts": counts})
         return
-    print(f"{path}: {counts['rows']} rows in {counts['tables']} tables, {len(changed)} inputs differ from the shipped ones")
+    print(f"{path}: {counts['rows']} rows in {counts['tables']} tables, {_counted(len(changed), "input")} differing from the shipped ones")
     if changed:
         _table(("table", "row", "column", "from", "to"), map(_edit_row, changed), right=(3, 4))
     if catalog.warnings:
-        print(f"{len(catalog.warnings)} warnings:")
+        print(f"{_counted(len(catalog.warnings), 'warning')}:")
         for warning in catalog.warnings:
             print(f"  {warning}")
 

@@ -83,14 +83,23 @@ def cells_given(function: str, raw: Sequence[Any]) -> list[Any]:
     return given
 
 
-def cell_answer(function: str, raw: Sequence[Any]) -> float | str | tuple[tuple[float | str, ...], ...]:
-    """The answer to one call from Calc: a number, a text, or rows of them; errors are numbers that Calc shows as such."""
+def cell_answer(function: str, raw: Sequence[Any]) -> Any:
+    """The answer to one call from Calc: a number, a text, or a tuple of rows of them.
+
+    Parameters
+    ----------
+    function : name as in the table of functions, or `WHY`.  raw : arguments in order as Calc hands them over.
+
+    Returns
+    -------
+    Refused cells are numbers that Calc shows as an error value.
+    """
     if function == WHY:
         return _why(raw)
     return _shown(arguments.answer(function, cells_given(function, raw)))
 
 
-def _why(raw: Sequence[Any]) -> float | str | tuple[tuple[float | str, ...], ...]:
+def _why(raw: Sequence[Any]) -> Any:
     """The steps behind an answer; where there is none, the sentence that says why."""
     wanted = str(raw[0]).strip().lower() if raw else ""
     given = [raw[0], *cells_given(wanted, raw[1:])] if wanted in BY_NAME else list(raw)
@@ -258,7 +267,6 @@ def _argument(function: str, argument: str, texts: Texts) -> str:
 _COMPONENT = '''\
 """The functions of gpuecon_xl in Calc. Generated; do not edit."""
 
-import functools
 import os
 import sys
 
@@ -303,15 +311,20 @@ class Rows(unohelper.Base, XVolatileResult):
         pass
 
 
-@functools.lru_cache(maxsize=256)
-def _rows(key, rows):
-    return Rows(rows)
+_held = {}
 
 
 def answer(function, cells):
     found = cell_answer(function, cells)
-    # the same answer is the same object: Calc keeps one listener for each
-    return _rows(repr(found), found) if isinstance(found, tuple) else found
+    if not isinstance(found, tuple):
+        return found
+    # the same question is the same object: Calc keeps one listener for each
+    key = function, repr(cells)
+    if key not in _held:
+        if len(_held) >= 256:
+            _held.clear()
+        _held[key] = Rows(found)
+    return _held[key]
 
 
 class AddIn(unohelper.Base, XAddIn, XServiceInfo, *([XGpuecon] if XGpuecon else [])):

@@ -211,7 +211,7 @@ def write_container(streams: dict[str, bytes]) -> bytes:
         body.append(data.ljust(count * _SECTOR, b"\0"))
         return first
 
-    mini, mini_fat = bytearray(), []
+    mini, mini_fat = bytearray(), list[int]()
     for entry in entries:
         if entry.kind != 2:
             continue
@@ -373,8 +373,8 @@ class Project:
         for line in lines:
             key, _, value = line.partition("=")
             if key in ("Module", "Class", "Document", "BaseClass"):
-                known.add(value.partition("/")[0])
-                if known & {value.partition("/")[0]} - set(self.modules):
+                known.add(name := value.partition("/")[0])
+                if name not in self.modules:
                     continue
             kept.append(line)
         at = kept.index("[Workspace]") if "[Workspace]" in kept else len(kept)
