@@ -187,6 +187,27 @@ def _book_parser(parser: _Parser) -> None:
     _add_json(parser)
 
 
+def _report_parser(parser: _Parser) -> None:
+    from gpuecon_xl.report.command import add_arguments
+
+    add_arguments(parser)
+    _add_json(parser)
+
+
+def _quote_parser(parser: _Parser) -> None:
+    from gpuecon_xl.quote.command import add_quote_arguments
+
+    add_quote_arguments(parser)
+    _add_json(parser)
+
+
+def _quotes_parser(parser: _Parser) -> None:
+    from gpuecon_xl.quote.command import add_quotes_arguments
+
+    add_quotes_arguments(parser)
+    _add_json(parser)
+
+
 def _demo_parser(parser: _Parser) -> None:
     parser.add_argument("out", metavar="OUT", help="folder to write into, made if missing")
     _add_force(parser)
@@ -549,7 +570,7 @@ def _run_inputs(args: argparse.Namespace) -> None:
     if args.json:
         _json({"changed": changed, "warnings": list(catalog.warnings), "counts": counts})
         return
-    print(f"{path}: {counts['rows']} rows in {counts['tables']} tables, {_counted(len(changed), "input")} differing from the shipped ones")
+    print(f"{path}: {counts['rows']} rows in {counts['tables']} tables, {_counted(len(changed), 'input')} differing from the shipped ones")
     if changed:
         _table(("table", "row", "column", "from", "to"), map(_edit_row, changed), right=(3, 4))
     if catalog.warnings:
@@ -587,6 +608,24 @@ def _how_many(unknown: Any) -> int:
     if isinstance(unknown, Mapping):
         return sum(len(v) if isinstance(v, Mapping | list) else 1 for v in unknown.values())
     return len(unknown)
+
+
+def _run_quote(args: argparse.Namespace) -> None:
+    from gpuecon_xl.quote.command import run_quote
+
+    run_quote(args, _busy, _json)
+
+
+def _run_quotes(args: argparse.Namespace) -> None:
+    from gpuecon_xl.quote.command import run_quotes
+
+    run_quotes(args, _busy, _json)
+
+
+def _run_report(args: argparse.Namespace) -> None:
+    from gpuecon_xl.report.command import run
+
+    run(args, _busy, _json)
 
 
 # ------------------------------------------------------------------------------------------------ the demo
@@ -715,6 +754,12 @@ def commands() -> dict[str, Command]:
                 _book_parser, _run_inputs),
         Command("values", lambda: "Every formula cell of a workbook, computed from its inputs without Excel.", "gpuecon values edited.xlsx --json",
                 _book_parser, _run_values),
+        Command("quote", lambda: "An offer for a customer from a short request: letter, live economics page, sources.",
+                "gpuecon quote request.toml -o offer.xlsx --book edited.xlsx", _quote_parser, _run_quote),
+        Command("quotes", lambda: "An offer for each row of a table, in parallel, numbered, with a summary and a log.",
+                "gpuecon quotes requests.csv -o offers --book edited.xlsx", _quotes_parser, _run_quotes),
+        Command("report", lambda: "What a workbook says, values only, against last month's; also as a mail.",
+                "gpuecon report edited.xlsx -o report.xlsx --last last.xlsx --eml report.eml", _report_parser, _run_report),
         Command("demo", lambda: "The main job in one go: three workbooks, an edited price, its figures.", "gpuecon demo out",
                 _demo_parser, _run_demo),
     ]  # fmt: skip

@@ -387,6 +387,19 @@ def _doubts(catalog: Catalog, book: OpenBook) -> Iterator[str]:
                 )
 
 
+def checked_book(path: str | Path) -> OpenBook:
+    """A workbook of ours, opened and every input checked; its values are those of `values_of`.
+
+    Raises
+    ------
+    BadFile
+        As `read_catalog`.
+    """
+    book = open_book(Path(path))
+    _inputs(book)
+    return book
+
+
 def book_values(path: str | Path) -> dict[str, dict[str, Any]]:
     """What the core computes for every formula cell of an edited workbook.
 
@@ -400,9 +413,7 @@ def book_values(path: str | Path) -> dict[str, dict[str, Any]]:
     BadFile
         As `read_catalog`.
     """
-    book = open_book(Path(path))
-    _inputs(book)
-    return values_of(book)
+    return values_of(checked_book(path))
 
 
 def _raw_value(value: Any) -> Any:

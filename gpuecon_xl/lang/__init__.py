@@ -5,13 +5,15 @@ Here: loading and looking up. Not here: numbers, names of tables and columns (th
 
 from __future__ import annotations
 
+import re
 import tomllib
 from functools import lru_cache
 from pathlib import Path
 
-from gpuecon_xl.errors import NameNotFound
+from gpuecon_xl.errors import BadFile, NameNotFound, nearest
 
 LANGUAGES = ("en", "de", "da")
+_VALUES = re.compile(r"\{[a-z_]+\}")
 
 
 class Texts:
@@ -38,17 +40,50 @@ class Texts:
         return [k[len(prefix) :] for k in self._entries if k.startswith(prefix)]
 
 
-@lru_cache(maxsize=4)
-def load(lang: str) -> Texts:
+@lru_cache(maxsize=16)
+def load(lang: str, folder: Path | None = None) -> Texts:
     """Texts of a language.
+
+    Parameters
+    ----------
+    folder : a user's folder; texts in its file of that language go before the shipped ones.
 
     Raises
     ------
     NameNotFound
         For a language that does not exist.
+    BadFile
+        For a user's file with a text that does not exist, or one that wants other values than the shipped text.
     """
     if lang not in LANGUAGES:
         raise NameNotFound(f"language {lang[:20]!r} does not exist; one of {', '.join(LANGUAGES)} is due")
-    with (Path(__file__).parent / f"{lang}.toml").open("rb") as file:
-        tree = tomllib.load(file)
-    return Texts(lang, {f"{section}.{key}": text for section, entries in tree.items() for key, text in entries.items()})
+    entries = _flat(Path(__file__).parent / f"{lang}.toml")
+    if folder is not None:
+        if not folder.is_dir():
+            raise BadFile(f"{folder}: no such folder; a folder with texts such as {lang}.toml is due")
+        own = folder / f"{lang}.toml"
+        if own.is_file():
+            entries |= _checked(own, _flat(own), entries)
+    return Texts(lang, entries)
+
+
+def _flat(path: Path) -> dict[str, str]:
+    try:
+        tree = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadFile(f"{path} is no TOML file of texts: {str(error)[:120]}") from None
+    return {f"{section}.{key}": text for section, entries in tree.items() if isinstance(entries, dict) for key, text in entries.items()}
+
+
+def _checked(path: Path, own: dict[str, str], shipped: dict[str, str]) -> dict[str, str]:
+    problems = []
+    for key, text in own.items():
+        if key not in shipped:
+            problems.append(f"{path} has the text {key[:60]!r}, which does not exist; nearest: {nearest(key, shipped)}")
+        elif not isinstance(text, str):
+            problems.append(f"{path}, {key}: a text is due")
+        elif set(_VALUES.findall(text)) - set(_VALUES.findall(shipped[key])) or _VALUES.sub("", text).count("{") or _VALUES.sub("", text).count("}"):
+            problems.append(f"{path}, {key}: only {', '.join(_VALUES.findall(shipped[key])) or 'plain text without braces'} may stand in it")
+    if problems:
+        raise BadFile(problems[0] if len(problems) == 1 else f"{path} has {len(problems)} problems:", problems)
+    return own
