@@ -234,13 +234,42 @@ def test_formula_in_an_input_cell_of_a_whole_book(templates: dict[str, Path], tm
 # ---- numbers typed as text ----
 
 TYPED = [
-    ("de", "2.800,00 €", 2800), ("de", "1.234", 1234), ("de", "1,234", 1.234), ("de", "2 800,5", 2800.5), ("de", "€ 2.800", 2800), ("de", "12,5 %", 0.125),
-    ("da", "2.800,00 kr.", 2800), ("da", "1.234", 1234), ("da", "1,5", 1.5), ("da", "2.800 EUR", 2800),
-    ("en", "2,800.00", 2800), ("en", "1.234", 1.234), ("en", "1,234", 1234), ("en", "$2,800", 2800), ("en", "2 800", 2800), ("en", "60%", 0.6),
-    ("en", "-5", -5), ("de", "1.234.567,8", 1234567.8), ("en", "1,234,567.8", 1234567.8), ("de", "2\u202f800,00\u00a0€", 2800),
-]  # fmt: skip
-NO_NUMBERS = [("en", "2.800,00"), ("de", "2,800.00"), ("da", "2,800.00"), ("de", "1.23"), ("en", "1,23"), ("en", "about 5"), ("en", "12,34,567"), ("de", "1..2"), ("en", ""),
-              ("en", "nan"), ("en", "inf"), ("en", "1e3e3"), ("de", "2.8000")]  # fmt: skip
+    ("de", "2.800,00 €", 2800),
+    ("de", "1.234", 1234),
+    ("de", "1,234", 1.234),
+    ("de", "2 800,5", 2800.5),
+    ("de", "€ 2.800", 2800),
+    ("de", "12,5 %", 0.125),
+    ("da", "2.800,00 kr.", 2800),
+    ("da", "1.234", 1234),
+    ("da", "1,5", 1.5),
+    ("da", "2.800 EUR", 2800),
+    ("en", "2,800.00", 2800),
+    ("en", "1.234", 1.234),
+    ("en", "1,234", 1234),
+    ("en", "$2,800", 2800),
+    ("en", "2 800", 2800),
+    ("en", "60%", 0.6),
+    ("en", "-5", -5),
+    ("de", "1.234.567,8", 1234567.8),
+    ("en", "1,234,567.8", 1234567.8),
+    ("de", "2\u202f800,00\u00a0€", 2800),
+]
+NO_NUMBERS = [
+    ("en", "2.800,00"),
+    ("de", "2,800.00"),
+    ("da", "2,800.00"),
+    ("de", "1.23"),
+    ("en", "1,23"),
+    ("en", "about 5"),
+    ("en", "12,34,567"),
+    ("de", "1..2"),
+    ("en", ""),
+    ("en", "nan"),
+    ("en", "inf"),
+    ("en", "1e3e3"),
+    ("de", "2.8000"),
+]
 
 
 @pytest.mark.parametrize(("lang", "text", "number"), TYPED)
@@ -384,11 +413,7 @@ def test_deleted_price_column_leaves_no_price(edit: Callable[..., Edited], tmp_p
     ws.cell(top, left + e.heads("Prices").index("typical")).value = "mine"
     e.where["Prices"][1].tableColumns[e.heads("Prices").index("typical")].name = "mine"
     path = e.save(tmp_path / "x.xlsx")
-    try:
-        got = read(path)
-    except BadFile as error:
-        assert "typical" in str(error)
-        return
+    got = read(path)
     assert [w for w in got.warnings if "typical" in w]
     with pytest.raises(gx.GpueconError, match="price"):
         gx.tco3y("RTX 5090", catalog=got)
@@ -456,8 +481,16 @@ def test_doubts_are_told_and_do_not_stop(edit: Callable[..., Edited], tmp_path: 
     e.write(under, "B300")
     unit = e.put("Cards", "RTX 3060 12GB", "memory_gb", None)
     got = read(e.save(tmp_path / "x.xlsx"))
-    for words in (["RTX 5090", "not in order"], ["L4 is of 2020-01-01"], ["L40", "memory"], ["1x L4", "L44", "L4"], ["8B chat", "Lama 3 8B", "Llama 3 8B"],
-                  [e.place("Prices", half, "gpu")], [f"{under.parent.title}!{under.coordinate}"], [unit, "RTX 3060 12GB"]):  # fmt: skip
+    for words in (
+        ["RTX 5090", "not in order"],
+        ["L4 is of 2020-01-01"],
+        ["L40", "memory"],
+        ["1x L4", "L44", "L4"],
+        ["8B chat", "Lama 3 8B", "Llama 3 8B"],
+        [e.place("Prices", half, "gpu")],
+        [f"{under.parent.title}!{under.coordinate}"],
+        [unit, "RTX 3060 12GB"],
+    ):
         assert [w for w in got.warnings if all(x in w for x in words)], (words, got.warnings)
     assert "B300" not in names(got, "prices")
     assert "RTX 3060 12GB" not in names(got, "gpus")
@@ -471,8 +504,15 @@ def test_doubts_are_told_and_do_not_stop(edit: Callable[..., Edited], tmp_path: 
 def hostile(slim: dict[str, Path], once: Callable[..., Any]) -> dict[str, Path]:
     def make(folder: Path) -> dict[str, Path]:
         good = slim["en"].read_bytes()
-        files = {"empty": b"", "text": b"hello", "cut": good[: len(good) // 2], "ole": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 4096, "pdf": b"%PDF-1.7\n" + b"x" * 999,
-                 "cut_tail": good[:-30], "noise": good[:2000] + bytes(range(256)) * 20 + good[7120:]}  # fmt: skip
+        files = {
+            "empty": b"",
+            "text": b"hello",
+            "cut": good[: len(good) // 2],
+            "ole": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 4096,
+            "pdf": b"%PDF-1.7\n" + b"x" * 999,
+            "cut_tail": good[:-30],
+            "noise": good[:2000] + bytes(range(256)) * 20 + good[7120:],
+        }
         out = {name: folder / f"{name}.xlsx" for name in files}
         for name, body in files.items():
             out[name].write_bytes(body)
@@ -482,9 +522,11 @@ def hostile(slim: dict[str, Path], once: Callable[..., Any]) -> dict[str, Path]:
         parts = _parts(slim["en"])
         _zip(folder / "bomb.xlsx", {"[Content_Types].xml": b" " * 300_000_000, "xl/workbook.xml": b" " * 300_000_000})
         _zip(folder / "sheet_bomb.xlsx", parts | {"xl/worksheets/sheet1.xml": b"<a/>" * 50_000_000})
-        laughs = b'<?xml version="1.0"?><!DOCTYPE z [<!ENTITY a "ha">' + b"".join(
-            b'<!ENTITY %c "%s">' % (98 + i, b"&%c;" % (97 + i) * 10) for i in range(12)
-        ) + b"]><workbook>&m;</workbook>"  # fmt: skip
+        laughs = (
+            b'<?xml version="1.0"?><!DOCTYPE z [<!ENTITY a "ha">'
+            + b"".join(b'<!ENTITY %c "%s">' % (98 + i, b"&%c;" % (97 + i) * 10) for i in range(12))
+            + b"]><workbook>&m;</workbook>"
+        )
         _zip(folder / "laughs.xlsx", parts | {"xl/workbook.xml": laughs})
         outside = b'<?xml version="1.0"?><!DOCTYPE z [<!ENTITY a SYSTEM "file:///etc/hostname">]><workbook>&a;</workbook>'
         _zip(folder / "outside.xlsx", parts | {"xl/workbook.xml": outside})
@@ -557,10 +599,20 @@ def test_folder_and_missing_file(tmp_path: Path) -> None:
         load_catalog(tmp_path)
 
 
-BOUNDED = "import sys\nfrom gpuecon_xl.reader import book_values, read_catalog\nfrom gpuecon_xl.errors import BadFile\ntry:\n    {}(sys.argv[1])\nexcept BadFile as e:\n    print('refused', e)\nelse:\n    print('read')"
+BOUNDED = """
+import sys
+from gpuecon_xl.reader import book_values, read_catalog
+from gpuecon_xl.errors import BadFile
+try:
+    {}(sys.argv[1])
+except BadFile as e:
+    print("refused", e)
+else:
+    print("read")
+"""
 
 
-def _bounded(call: str, path: Path, seconds: float = 60) -> str:
+def _bounded(call: str, path: Path, seconds: float = 40) -> str:
     """Read in a process of its own with 3 GB of memory at most."""
 
     def limit() -> None:
