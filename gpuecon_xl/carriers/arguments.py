@@ -225,7 +225,7 @@ def _first(value: Any) -> Any:
 
 def _single(value: Any, what: str) -> Any:
     found = _first(value)
-    if isinstance(found, list):
+    if isinstance(found, list | tuple):
         raise BadValue(f"{what} is a range of {len(found)}x{len(found[0])} cells; one answer is explained at a time, so one cell is due")
     return found
 

@@ -90,9 +90,11 @@ def _stubs() -> dict[str, types.ModuleType]:
     def unwrap(value: Any) -> Any:
         raise ComError(-2147467262, "not one of ours")
 
-    found = {n: module(n) for n in ("win32api", "win32con", "win32gui", "win32process", "win32event")}
+    found = {n: module(n) for n in ("win32api", "win32con", "win32gui", "win32event")}
+    found["win32process"] = module("win32process", GetWindowThreadProcessId=lambda window: (1, 4242))
     client = module("win32com.client", CDispatch=_Dispatch, CoClassBaseClass=type("CoClassBaseClass", (), {}),
-                    DispatchBaseClass=type("DispatchBaseClass", (), {}), Dispatch=lambda o, **_: o, DispatchEx=None, gencache=mock.MagicMock())  # fmt: skip
+                    DispatchBaseClass=type("DispatchBaseClass", (), {}), Dispatch=lambda o, **_: o, DispatchEx=None,
+                    gencache=mock.MagicMock())  # fmt: skip
     util = module("win32com.server.util", unwrap=unwrap, wrap=lambda o, iid=None: o)
     dispatcher, policy = module("win32com.server.dispatcher"), module("win32com.server.policy")
     server = module("win32com.server", util=util, dispatcher=dispatcher, policy=policy)
@@ -103,13 +105,13 @@ def _stubs() -> dict[str, types.ModuleType]:
                             Missing=object(), ArgNotFound=object(), __file__="pythoncom.dll"),
         "win32com": module("win32com", client=client, server=server), "win32com.client": client, "win32com.server": server,
         "win32com.server.util": util, "win32com.server.dispatcher": dispatcher, "win32com.server.policy": policy,
-        "win32timezone": module("win32timezone", TimeZoneInfo=types.SimpleNamespace(utc=lambda: dt.timezone.utc)),
+        "win32timezone": module("win32timezone", TimeZoneInfo=types.SimpleNamespace(utc=lambda: dt.UTC)),
     }  # fmt: skip
 
 
 def date(year: int, month: int, day: int) -> Date:
     """A date as a cell has it."""
-    return Date(year, month, day, tzinfo=dt.timezone.utc)
+    return Date(year, month, day, tzinfo=dt.UTC)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from openpyxl.utils import get_column_letter, range_boundaries
 from parts import head, parts
 
 from gpuecon_xl.catalog import shipped
+from gpuecon_xl.lang import load
 from gpuecon_xl.schema import BY_BOOK_NAME
 
 SHEETS = [
@@ -235,7 +236,7 @@ def test_validation_on_every_input_column(books: dict[str, Any]) -> None:
             rule, field = over[0], BY_BOOK_NAME[name].by_name[c.name] if name in BY_BOOK_NAME else None
             if not rule.showInputMessage or not rule.prompt:
                 wrong.append(f"{name}.{c.name}: no message")
-            if field is not None and field.unit and field.unit not in (rule.prompt or ""):
+            if field is not None and field.unit and (load("en").get(f"unit.{field.unit}") or field.unit) not in (rule.prompt or ""):
                 wrong.append(f"{name}.{c.name}: the message lacks the unit {field.unit}: {rule.prompt!r}")
             if field is not None and field.numeric and rule.type not in ("decimal", "whole"):
                 wrong.append(f"{name}.{c.name}: a number, validated as {rule.type}")
