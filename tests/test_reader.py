@@ -477,7 +477,7 @@ def test_doubts_are_told_and_do_not_stop(edit: Callable[..., Edited], tmp_path: 
     e.put("Workloads", "8B chat", "model", "Lama 3 8B")
     half = e.add("Prices", typical=100)
     under = e.where["Prices"][0].cell(e.span("Prices")[3] + 1, 1)
-    e.write(under, "B300")
+    e.write(under, "Stray card")
     unit = e.put("Cards", "RTX 3060 Ti", "memory_gb", None)
     got = read(e.save(tmp_path / "x.xlsx"))
     for words in (
@@ -491,7 +491,7 @@ def test_doubts_are_told_and_do_not_stop(edit: Callable[..., Edited], tmp_path: 
         [unit, "RTX 3060 Ti"],
     ):
         assert [w for w in got.warnings if all(x in w for x in words)], (words, got.warnings)
-    assert "B300" not in names(got, "prices")
+    assert "Stray card" not in names(got, "prices")
     assert "RTX 3060 Ti" not in names(got, "gpus")
     assert row_of(got, "prices", "RTX 5090")["low"] == 9_999
 
