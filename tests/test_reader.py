@@ -611,14 +611,15 @@ else:
 """
 
 
-def _bounded(call: str, path: Path, seconds: float = 40) -> str:
-    """Read in a process of its own with 3 GB of memory at most."""
+def _bounded(call: str, path: Path, seconds: int = 30) -> str:
+    """Read in a process of its own with 3 GB of memory and some seconds of processor time at most."""
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
 
     done = subprocess.run(
-        [sys.executable, "-c", BOUNDED.format(call), str(path)], capture_output=True, text=True, timeout=seconds, preexec_fn=limit, check=False
+        [sys.executable, "-c", BOUNDED.format(call), str(path)], capture_output=True, text=True, timeout=20 * seconds, preexec_fn=limit, check=False
     )
     assert done.returncode == 0, done.stderr[-500:]
     return done.stdout
