@@ -108,6 +108,8 @@ def parse_cell(value: Any, f: Field) -> tuple[Any, str | None]:
             return None, f"is {number}; {_wanted(f)} is due"
         if (f.low is not None and number < f.low) or (f.high is not None and number > f.high) or (f.positive and number == 0):
             return None, f"is {number:g}; {_wanted(f)} is due"
+        if f.kind == "count" and number != int(number):
+            return None, f"is {number:g}; a whole number is due" + (f" ({f.unit})" if f.unit else "")
         return number, None
     if f.kind == "date":
         if isinstance(value, dt.datetime):
