@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
+EXCEL_EPOCH = dt.date(1899, 12, 30)
+FIRST_SERIAL, LAST_SERIAL = 36_526, 73_050  # 2000 to 2099
+
 MAX_FILE_BYTES = 64_000_000  # a folder of CSV larger than this is not a catalogue
 
 _VENDOR_WORDS = re.compile(r"^(nvidia|amd|intel|geforce|tesla|quadro|radeon|instinct)+")
@@ -105,12 +108,16 @@ def parse_cell(value: Any, f: Field) -> tuple[Any, str | None]:
             return None, f"is {number}; {_wanted(f)} is due"
         if (f.low is not None and number < f.low) or (f.high is not None and number > f.high) or (f.positive and number == 0):
             return None, f"is {number:g}; {_wanted(f)} is due"
+        if f.kind == "count" and number != int(number):
+            return None, f"is {number:g}; a whole number is due" + (f" ({f.unit})" if f.unit else "")
         return number, None
     if f.kind == "date":
         if isinstance(value, dt.datetime):
             return value.date(), None
         if isinstance(value, dt.date):
             return value, None
+        if isinstance(value, int | float) and not isinstance(value, bool) and FIRST_SERIAL <= value < LAST_SERIAL:
+            return (EXCEL_EPOCH + dt.timedelta(days=int(value))), None  # a range hands dates over as Excel counts them
         try:
             text = str(value)
             return dt.date.fromisoformat(text if len(text) > 7 else f"{text}-01"), None
@@ -418,7 +425,7 @@ def _overlay(header: tuple[str, ...], body: tuple[tuple[Any, ...], ...]) -> Cata
             if f.name in given:
                 value, problem = parse_cell(given[f.name], f)
                 if problem:
-                    problems.append(f"catalog row {number} column {f.name} {problem}")
+                    problems.append(f"row {number} column {f.name} {problem}")
                 row[f.name] = 0.0 if value is None and blank_counts_as_zero(f) else value
         rows.append(row)
     if problems:

@@ -3,7 +3,8 @@
 Here: parsing, messages, exit codes, tables and JSON. Not here: what a command computes (`functions`), how a workbook is
 written (`writer`) and read (`reader`). What is slow to import is imported where it is used.
 
-Exit codes: 0 done (also for answers such as "no" or "rent always wins"), 2 bad input, 130 interrupted.
+Exit codes: 0 done (also for answers such as "no" or "rent always wins"), 1 addin doctor found something, 2 bad input,
+130 interrupted.
 """
 
 from __future__ import annotations
@@ -205,6 +206,15 @@ def _quotes_parser(parser: _Parser) -> None:
     from gpuecon_xl.quote.command import add_quotes_arguments
 
     add_quotes_arguments(parser)
+    _add_json(parser)
+
+
+def _addin_parser(parser: _Parser) -> None:
+    parser.add_argument("action", metavar="ACTION", help="build, install (into Excel's start folder, Windows only) or doctor (what is in the way)")
+    parser.add_argument("out", metavar="OUT", nargs="?", help="file to build: .xlam for Excel, .xlsm a workbook with the functions in it, .oxt")
+    parser.add_argument("--libreoffice", action="store_true", help="build the extension for LibreOffice, OUT.oxt")
+    parser.add_argument("--python", metavar="PATH", help="the Python that Excel starts; not given: pythonw as found on the user's path")
+    _add_force(parser)
     _add_json(parser)
 
 
@@ -628,6 +638,71 @@ def _run_report(args: argparse.Namespace) -> None:
     run(args, _busy, _json)
 
 
+# ------------------------------------------------------------------------------------------------ add-ins
+
+
+def _run_addin(args: argparse.Namespace) -> None:
+    action = args.action.strip().lower()
+    known = {"build": _addin_build, "install": _addin_install, "doctor": _addin_doctor}
+    if action not in known:
+        raise NameNotFound(f"addin {args.action[:40]!r} does not exist; one of {', '.join(known)} is due")
+    if action != "build":
+        for given, what in ((args.out, "OUT"), (args.libreoffice, "--libreoffice"), (args.python, "--python")):
+            if given:
+                raise BadValue(f"{what} is given, but addin {action} takes none; leave it out")
+    known[action](args)
+
+
+def _addin_build(args: argparse.Namespace) -> None:
+    if not (args.out or "").strip():
+        raise BadFile("OUT is empty; the name of a file such as gpuecon.xlam is due")
+    path = Path(args.out)
+    extension = path.suffix.lower() == ".oxt"
+    if args.libreoffice and not extension:
+        raise BadFile(f"{args.out} does not end in .oxt; a name such as gpuecon.oxt is due with --libreoffice")
+    if extension and args.python is not None:
+        raise BadValue("--python is for Excel; LibreOffice brings its own Python, leave it out")
+    with _busy(f"Writing {path.name}"):
+        if extension:
+            from gpuecon_xl.carriers.libreoffice import build_oxt
+
+            counts = build_oxt(path, args.force)
+        else:
+            from gpuecon_xl.carriers.vba import build_addin
+
+            counts = build_addin(path, args.force, *([args.python] if args.python is not None else []))
+    _say_addin(path, counts, args.json)
+
+
+def _addin_install(args: argparse.Namespace) -> None:
+    from gpuecon_xl.carriers.excel_setup import install
+
+    path, counts = install(args.force)
+    _say_addin(path, counts, args.json)
+    if not args.json:
+        print("Close Excel and start it again; the functions are then in every workbook. What may be in the way:")
+        _addin_doctor(args)
+
+
+def _say_addin(path: Path, counts: Mapping[str, int], as_json: bool) -> None:
+    if as_json:
+        _json({"file": str(path), **counts})
+    else:
+        print(f"{path}: {_counts_text(counts)}")
+
+
+def _addin_doctor(args: argparse.Namespace) -> None:
+    from gpuecon_xl.carriers.excel_setup import BAD, checks
+
+    found = checks()
+    if args.json:
+        _json({"checks": [{"what": c.what, "state": c.state, "text": c.text} for c in found]})
+    else:
+        _table(("check", "state", "what to know"), [(c.what, c.state, c.text) for c in found])
+    if any(c.state == BAD for c in found):
+        raise SystemExit(1)
+
+
 # ------------------------------------------------------------------------------------------------ the demo
 
 
@@ -760,6 +835,8 @@ def commands() -> dict[str, Command]:
                 "gpuecon quotes requests.csv -o offers --book edited.xlsx", _quotes_parser, _run_quotes),
         Command("report", lambda: "What a workbook says, values only, against last month's; also as a mail.",
                 "gpuecon report edited.xlsx -o report.xlsx --last last.xlsx --eml report.eml", _report_parser, _run_report),
+        Command("addin", lambda: "The functions in Excel's and LibreOffice's own cells: build the add-in, install it, find out why it does not work.",
+                "gpuecon addin build gpuecon.xlam", _addin_parser, _run_addin),
         Command("demo", lambda: "The main job in one go: three workbooks, an edited price, its figures.", "gpuecon demo out",
                 _demo_parser, _run_demo),
     ]  # fmt: skip
@@ -780,7 +857,8 @@ def _help_page(known: Mapping[str, Command]) -> str:
         lines += textwrap.wrap(c.purpose(), 100, initial_indent=f"  {c.name:<18} ", subsequent_indent=" " * 21)
     lines += ["", "  gpuecon COMMAND --help   arguments and an example", "  gpuecon --version        the version", "",
               'Numbers: point or comma, "60 %" allowed, no grouping: 2704 or 2704,50.',
-              "Exit: 0 done, 2 bad input (one sentence on stderr, nothing written). --debug shows where an unexpected fault came from.",
+              "Exit: 0 done, 1 addin doctor found something, 2 bad input (one sentence on stderr, nothing written). --debug shows where an",
+              "unexpected fault came from.",
               "", "example:", f"  {known['cost-per-mtok'].example}"]  # fmt: skip
     return "\n".join(lines)
 

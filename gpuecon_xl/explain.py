@@ -48,6 +48,8 @@ def why(function: str, **arguments: Any) -> list[Step]:
     if wanted == "breakeven_util":
         out.append(("rate", arguments["rate"], "per GPU-hour", "given"))
     out.append((wanted, answer, UNITS[wanted], "the answer"))
+    if call.get("currency") == "USD":  # the equations are the same, their money is that of the call
+        out = [(n, v, unit.replace("EUR", "USD"), e) for n, v, unit, e in out]
     return out
 
 

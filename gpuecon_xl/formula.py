@@ -117,7 +117,7 @@ def _text(e: Expr, outer: int) -> str:
     if op == "called":
         return f"{a[1].args[0]}({','.join(_text(x, 0) for x in a[2:])})"
     if op == "whole":
-        return f"{a[0]}[#All]"
+        return f"{a[0]}[[#All]]" if a[1:] == (True,) else f"{a[0]}[#All]"
     if op == "missing":
         return ""
     if op == "na":

@@ -308,9 +308,9 @@ def called(function: str, spelled: str, *arguments: Any) -> Expr:
     return Expr("called", Expr("text", function), Expr("text", spelled), *map(lift, arguments))
 
 
-def whole_table(table: str) -> Expr:
-    """A table with its header row, as the functions' argument `catalog` takes it."""
-    return Expr("whole", table)
+def whole_table(table: str, nested: bool = False) -> Expr:
+    """A table with its header row, as the functions' argument `catalog` takes it; `nested` as LibreOffice 7.4 reads it."""
+    return Expr("whole", table, True) if nested else Expr("whole", table)
 
 
 def large(column: Expr, k: Any) -> Expr:

@@ -461,17 +461,16 @@ def values_of(book: OpenBook) -> dict[str, dict[str, Any]]:
     unknown: dict[str, Any] = {}
     for ws in book.formulas.worksheets:
         here: dict[str, Any] = {}
-        for row in ws.iter_rows():
-            for cell in row:
-                if cell.data_type != "f":
-                    continue
-                key = (ws.title, cell.row, cell.column)
-                if key in owners:
-                    here[cell.coordinate] = plain(owners[key])
-                elif isinstance(cell.value, str) and cell.value in free:
-                    here[cell.coordinate] = plain(cells.evaluate(free[cell.value]))
-                else:
-                    unknown[f"{ws.title}!{cell.coordinate}"] = plain(_raw_value(book.values[ws.title].cell(cell.row, cell.column).value))
+        for (row, column), cell in sorted(ws._cells.items()):  # what exists; iter_rows would make every empty cell of the rectangle
+            if cell.data_type != "f":
+                continue
+            key = (ws.title, row, column)
+            if key in owners:
+                here[cell.coordinate] = plain(owners[key])
+            elif isinstance(cell.value, str) and cell.value in free:
+                here[cell.coordinate] = plain(cells.evaluate(free[cell.value]))
+            else:
+                unknown[f"{ws.title}!{cell.coordinate}"] = plain(_raw_value(book.values[ws.title].cell(row, column).value))
         out[ws.title] = here
     out["unknown"] = unknown
     return out

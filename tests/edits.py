@@ -144,8 +144,12 @@ def give_values(path: Path, values: dict[tuple[str, str], float]) -> None:
         parts = {i.filename: package.read(i) for i in package.infolist()}
     for (title, address), value in values.items():
         name = f"xl/worksheets/sheet{titles.index(title) + 1}.xml"
-        text, count = re.subn(rf'(<c r="{address}"[^>]*>\s*<f>.*?</f>)\s*<v\s*/>|(<c r="{address}"[^>]*>\s*<f>.*?</f>)\s*<v></v>',
-                              lambda m, v=value: f"{m[1] or m[2]}<v>{v!r}</v>", parts[name].decode(), flags=re.S)  # fmt: skip
+        text, count = re.subn(
+            rf'(<c r="{address}"[^>]*>\s*<f>.*?</f>)\s*<v\s*/>|(<c r="{address}"[^>]*>\s*<f>.*?</f>)\s*<v></v>',
+            lambda m, v=value: f"{m[1] or m[2]}<v>{v!r}</v>",
+            parts[name].decode(),
+            flags=re.S,
+        )
         assert count == 1, (title, address, count)
         parts[name] = text.encode()
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as package:
@@ -258,10 +262,19 @@ def _choices(e: Edited, rng: random.Random) -> Iterator[str]:
     def one_of(table: str, column: str) -> Any:
         return e.cell(table, rng.choice(e.rows(table)), column).value
 
-    for name, value in rng.sample([("engine", one_of("Engines", "engine")), ("fit_precision", one_of("Precisions", "precision")),
-                                   ("look_at_build", one_of("Builds", "build")), ("look_at_workload", one_of("Workloads", "workload")),
-                                   ("compare_rate", one_of("Rates", "rate")), ("compare_api", one_of("Apis", "api")),
-                                   ("yield_card", one_of("Cards", "gpu")), ("look_at_build", "no such build")], 2):  # fmt: skip
+    for name, value in rng.sample(
+        [
+            ("engine", one_of("Engines", "engine")),
+            ("fit_precision", one_of("Precisions", "precision")),
+            ("look_at_build", one_of("Builds", "build")),
+            ("look_at_workload", one_of("Workloads", "workload")),
+            ("compare_rate", one_of("Rates", "rate")),
+            ("compare_api", one_of("Apis", "api")),
+            ("yield_card", one_of("Cards", "gpu")),
+            ("look_at_build", "no such build"),
+        ],
+        2,
+    ):
         e.put("Assumptions", name, "value", value)
         yield f"{name} {value}"
 
@@ -286,8 +299,17 @@ def _other_model(e: Edited, rng: random.Random) -> Iterator[str]:
 def _builds(e: Edited, rng: random.Random) -> Iterator[str]:
     for _ in range(3):
         row = rng.choice(e.rows("Builds"))
-        column, value = rng.choice([("gpus", rng.choice([1, 2, 3, 6, 16])), ("tp_wanted", rng.choice([1, 2])), ("pp_wanted", 2), ("chassis_wanted_eur", 777.5),
-                                    ("chassis_wanted_eur", 0), ("stocked", "no"), ("rack_units", 3)])  # fmt: skip
+        column, value = rng.choice(
+            [
+                ("gpus", rng.choice([1, 2, 3, 6, 16])),
+                ("tp_wanted", rng.choice([1, 2])),
+                ("pp_wanted", 2),
+                ("chassis_wanted_eur", 777.5),
+                ("chassis_wanted_eur", 0),
+                ("stocked", "no"),
+                ("rack_units", 3),
+            ]
+        )
         e.write(e.cell("Builds", row, column), value)
         yield f"build {e.contents('Builds', row)[0]} {column} {value}"
 
@@ -302,8 +324,16 @@ def _new_build(e: Edited, rng: random.Random) -> Iterator[str]:
 def _new_workload(e: Edited, rng: random.Random) -> Iterator[str]:
     if len(e.rows("Workloads")) >= 16:
         return
-    e.add("Workloads", workload=f"own {rng.randrange(10**6)}", model=rng.choice(["Qwen3-32B", "Llama 3.1 8B", "gpt-oss-20b"]), precision=rng.choice(["fp8", "int4-awq"]),
-          batch=rng.randint(1, 200), input_tokens=rng.randint(64, 8000), output_tokens=rng.randint(16, 2000), need_ecc="yes")  # fmt: skip
+    e.add(
+        "Workloads",
+        workload=f"own {rng.randrange(10**6)}",
+        model=rng.choice(["Qwen3-32B", "Llama 3.1 8B", "gpt-oss-20b"]),
+        precision=rng.choice(["fp8", "int4-awq"]),
+        batch=rng.randint(1, 200),
+        input_tokens=rng.randint(64, 8000),
+        output_tokens=rng.randint(16, 2000),
+        need_ecc="yes",
+    )
     yield "new workload"
 
 
@@ -372,9 +402,18 @@ def _removed(e: Edited, rng: random.Random) -> Iterator[str]:
 def _speed(e: Edited, rng: random.Random) -> Iterator[str]:
     for _ in range(6):
         row = rng.randrange(e.count("Speed"))
-        column, value = rng.choice([("batch", rng.choice([1, 7.5, 64, 3000])), ("gpus", rng.choice([2, 4])), ("kv", "fp8"), ("input_tokens", rng.randint(10, 100_000)),
-                                    ("output_tokens", rng.randint(1, 4000)), ("gpu", e.cell("Cards", rng.choice(e.rows("Cards")), "gpu").value),
-                                    ("model", e.cell("Models", rng.choice(e.rows("Models")), "model").value), ("gpu", None)])  # fmt: skip
+        column, value = rng.choice(
+            [
+                ("batch", rng.choice([1, 7.5, 64, 3000])),
+                ("gpus", rng.choice([2, 4])),
+                ("kv", "fp8"),
+                ("input_tokens", rng.randint(10, 100_000)),
+                ("output_tokens", rng.randint(1, 4000)),
+                ("gpu", e.cell("Cards", rng.choice(e.rows("Cards")), "gpu").value),
+                ("model", e.cell("Models", rng.choice(e.rows("Models")), "model").value),
+                ("gpu", None),
+            ]
+        )
         e.write(e.cell("Speed", row, column), value)
         yield f"Speed row {row} {column} {value}"
     e.write(e.cell("Cost", rng.randrange(e.count("Cost")), "tok_s_measured"), rng.choice([650, 0.5]))
@@ -398,9 +437,33 @@ def _constants(e: Edited, rng: random.Random) -> Iterator[str]:
 
 
 KINDS: tuple[Callable[[Edited, random.Random], Iterator[str]], ...] = (
-    _prices, _price_gone, _dollars, _free_card, _cards, _card_without, _models, _assumptions, _speculation, _choices, _workloads, _other_model, _builds,
-    _new_build, _new_workload, _new_card, _new_rate, _renamed_everywhere, _renamed_in_one_place, _case, _moved, _far, _removed, _speed, _market, _constants,
-)  # fmt: skip
+    _prices,
+    _price_gone,
+    _dollars,
+    _free_card,
+    _cards,
+    _card_without,
+    _models,
+    _assumptions,
+    _speculation,
+    _choices,
+    _workloads,
+    _other_model,
+    _builds,
+    _new_build,
+    _new_workload,
+    _new_card,
+    _new_rate,
+    _renamed_everywhere,
+    _renamed_in_one_place,
+    _case,
+    _moved,
+    _far,
+    _removed,
+    _speed,
+    _market,
+    _constants,
+)
 
 
 def random_edits(e: Edited, seed: int) -> list[str]:

@@ -136,10 +136,10 @@ def test_changed_values(edit: Callable[..., Edited], tmp_path: Path, lang: str) 
 
 def test_rows_added_removed_moved_and_holes(edit: Callable[..., Edited], tmp_path: Path) -> None:
     e, base = edit(), shipped()
-    e.like("Prices", "L4", gpu="B200", typical=30_000)
+    e.like("Prices", "L4", gpu="RTX 5060", typical=30_000)
     e.extend("Prices", 4)
     last = e.count("Prices") - 1
-    e.add("Prices", row=last, gpu="B300", typical=41_000, currency="EUR", source="an offer", as_of="2026-11", confidence="stated")
+    e.add("Prices", row=last, gpu="RTX 5070", typical=41_000, currency="EUR", source="an offer", as_of="2026-11", confidence="stated")
     e.remove("Prices", e.row("Prices", "RTX 4090"))
     e.clear("Prices", e.row("Prices", "L40"))
     e.swap("Builds", 0, 5)
@@ -148,10 +148,10 @@ def test_rows_added_removed_moved_and_holes(edit: Callable[..., Edited], tmp_pat
     e.add("Rates", rate="mine", gpu="L4", currency="EUR", rate_hour=0.75)
     e.swap("Models", 0, 100)
     got = read(e.save(tmp_path / "x.xlsx"))
-    want = [n for n in names(base, "prices") if n not in ("RTX 4090", "L40")] + ["B200"]
-    assert names(got, "prices")[:-1] == want or names(got, "prices") == [*want, "B300"]
-    assert row_of(got, "prices", "B300")["as_of"] == dt.date(2026, 11, 1)
-    assert row_of(got, "prices", "B200")["typical"] == 30_000
+    want = [n for n in names(base, "prices") if n not in ("RTX 4090", "L40")] + ["RTX 5060"]
+    assert names(got, "prices") == [*want, "RTX 5070"]
+    assert row_of(got, "prices", "RTX 5070")["as_of"] == dt.date(2026, 11, 1)
+    assert row_of(got, "prices", "RTX 5060")["typical"] == 30_000
     builds = names(base, "builds")
     assert names(got, "builds") == [builds[5], *builds[1:5], builds[0], *builds[6:]]
     loads = names(base, "workloads")
@@ -164,7 +164,7 @@ def test_rows_added_removed_moved_and_holes(edit: Callable[..., Edited], tmp_pat
     assert row_of(got, "cloud_rates", "mine")["rate_hour"] == 0.75
     assert row_of(got, "cloud_rates", "mine")["commitment_months"] == 0
     assert sorted(names(got, "models")) == sorted(names(base, "models"))
-    assert gx.tco3y("B300", catalog=got) == gx.tco3y("B300", price=41_000)
+    assert gx.tco3y("RTX 5070", catalog=got) == gx.tco3y("RTX 5070", price=41_000)
     assert gx.tokps("Llama 3.1 8B", "My card", "fp8", catalog=got) > 0
     with pytest.raises(gx.GpueconError, match="price"):
         gx.tco3y("L40", catalog=got)
@@ -192,9 +192,9 @@ def test_renamed_cards(edit: Callable[..., Edited], tmp_path: Path) -> None:
     e.put("Cards", "L4", "gpu", "L4 of ours")
     got = read(e.save(tmp_path / "x.xlsx"))
     assert gx.tco3y("5090 of ours", catalog=got) == gx.tco3y("RTX 5090")
-    with pytest.raises(LookupError, match="5090 of ours"):
+    with pytest.raises(LookupError, match="RTX 5090"):
         gx.tco3y("RTX 5090", catalog=got)
-    told = [w for w in got.warnings if "1x RTX 5090" in w and "'RTX 5090'" in w and "5090 of ours" in w]
+    told = [w for w in got.warnings if "1x RTX 5090" in w and "'RTX 5090'" in w]
     assert told, got.warnings
     assert [w for w in got.warnings if "'L4'" in w and "Prices" in w]
 
@@ -234,13 +234,42 @@ def test_formula_in_an_input_cell_of_a_whole_book(templates: dict[str, Path], tm
 # ---- numbers typed as text ----
 
 TYPED = [
-    ("de", "2.800,00 €", 2800), ("de", "1.234", 1234), ("de", "1,234", 1.234), ("de", "2 800,5", 2800.5), ("de", "€ 2.800", 2800), ("de", "12,5 %", 0.125),
-    ("da", "2.800,00 kr.", 2800), ("da", "1.234", 1234), ("da", "1,5", 1.5), ("da", "2.800 EUR", 2800),
-    ("en", "2,800.00", 2800), ("en", "1.234", 1.234), ("en", "1,234", 1234), ("en", "$2,800", 2800), ("en", "2 800", 2800), ("en", "60%", 0.6),
-    ("en", "-5", -5), ("de", "1.234.567,8", 1234567.8), ("en", "1,234,567.8", 1234567.8), ("de", "2\u202f800,00\u00a0€", 2800),
-]  # fmt: skip
-NO_NUMBERS = [("en", "2.800,00"), ("de", "2,800.00"), ("da", "2,800.00"), ("de", "1.23"), ("en", "1,23"), ("en", "about 5"), ("en", "12,34,567"), ("de", "1..2"), ("en", ""),
-              ("en", "nan"), ("en", "inf"), ("en", "1e3e3"), ("de", "2.8000")]  # fmt: skip
+    ("de", "2.800,00 €", 2800),
+    ("de", "1.234", 1234),
+    ("de", "1,234", 1.234),
+    ("de", "2 800,5", 2800.5),
+    ("de", "€ 2.800", 2800),
+    ("de", "12,5 %", 0.125),
+    ("da", "2.800,00 kr.", 2800),
+    ("da", "1.234", 1234),
+    ("da", "1,5", 1.5),
+    ("da", "2.800 EUR", 2800),
+    ("en", "2,800.00", 2800),
+    ("en", "1.234", 1.234),
+    ("en", "1,234", 1234),
+    ("en", "$2,800", 2800),
+    ("en", "2 800", 2800),
+    ("en", "60%", 0.6),
+    ("en", "-5", -5),
+    ("de", "1.234.567,8", 1234567.8),
+    ("en", "1,234,567.8", 1234567.8),
+    ("de", "2\u202f800,00\u00a0€", 2800),
+]
+NO_NUMBERS = [
+    ("en", "2.800,00"),
+    ("de", "2,800.00"),
+    ("da", "2,800.00"),
+    ("de", "1.23"),
+    ("en", "1,23"),
+    ("en", "about 5"),
+    ("en", "12,34,567"),
+    ("de", "1..2"),
+    ("en", ""),
+    ("en", "nan"),
+    ("en", "inf"),
+    ("en", "1e3e3"),
+    ("de", "2.8000"),
+]
 
 
 @pytest.mark.parametrize(("lang", "text", "number"), TYPED)
@@ -300,8 +329,7 @@ def test_all_problems_at_once_by_sheet_and_cell(edit: Callable[..., Edited], tmp
         e.put("Workloads", "8B chat", "batch", 0),
         e.put("Builds", "1x L4", "gpus", -4),
         e.put("Rates", "H100 SXM discount cloud", "rate_hour", "two"),
-        e.put("Builds", "4x L4", "gpus", 1.5),
-        e.put("Builds", "8x L4", "build", "1x L4"),
+        e.put("Builds", "8x L4", "build", "4x L4"),
         e.put("Prices", "RTX PRO 6000 Blackwell Server", "gpu", "RTX*"),
     ]
     problems = refused(e.save(tmp_path / "x.xlsx"))
@@ -384,11 +412,7 @@ def test_deleted_price_column_leaves_no_price(edit: Callable[..., Edited], tmp_p
     ws.cell(top, left + e.heads("Prices").index("typical")).value = "mine"
     e.where["Prices"][1].tableColumns[e.heads("Prices").index("typical")].name = "mine"
     path = e.save(tmp_path / "x.xlsx")
-    try:
-        got = read(path)
-    except BadFile as error:
-        assert "typical" in str(error)
-        return
+    got = read(path)
     assert [w for w in got.warnings if "typical" in w]
     with pytest.raises(gx.GpueconError, match="price"):
         gx.tco3y("RTX 5090", catalog=got)
@@ -453,14 +477,22 @@ def test_doubts_are_told_and_do_not_stop(edit: Callable[..., Edited], tmp_path: 
     e.put("Workloads", "8B chat", "model", "Lama 3 8B")
     half = e.add("Prices", typical=100)
     under = e.where["Prices"][0].cell(e.span("Prices")[3] + 1, 1)
-    e.write(under, "B300")
-    unit = e.put("Cards", "RTX 3060 12GB", "memory_gb", None)
+    e.write(under, "Stray card")
+    unit = e.put("Cards", "RTX 3060 Ti", "memory_gb", None)
     got = read(e.save(tmp_path / "x.xlsx"))
-    for words in (["RTX 5090", "not in order"], ["L4 is of 2020-01-01"], ["L40", "memory"], ["1x L4", "L44", "L4"], ["8B chat", "Lama 3 8B", "Llama 3 8B"],
-                  [e.place("Prices", half, "gpu")], [f"{under.parent.title}!{under.coordinate}"], [unit, "RTX 3060 12GB"]):  # fmt: skip
+    for words in (
+        ["RTX 5090", "not in order"],
+        ["L4 of 2020-01-01"],
+        ["L40", "memory"],
+        ["1x L4", "L44", "L4"],
+        ["8B chat", "Lama 3 8B", "Llama 3 8B"],
+        [e.place("Prices", half, "gpu")],
+        [f"{under.parent.title}!{under.coordinate}"],
+        [unit, "RTX 3060 Ti"],
+    ):
         assert [w for w in got.warnings if all(x in w for x in words)], (words, got.warnings)
-    assert "B300" not in names(got, "prices")
-    assert "RTX 3060 12GB" not in names(got, "gpus")
+    assert "Stray card" not in names(got, "prices")
+    assert "RTX 3060 Ti" not in names(got, "gpus")
     assert row_of(got, "prices", "RTX 5090")["low"] == 9_999
 
 
@@ -471,8 +503,15 @@ def test_doubts_are_told_and_do_not_stop(edit: Callable[..., Edited], tmp_path: 
 def hostile(slim: dict[str, Path], once: Callable[..., Any]) -> dict[str, Path]:
     def make(folder: Path) -> dict[str, Path]:
         good = slim["en"].read_bytes()
-        files = {"empty": b"", "text": b"hello", "cut": good[: len(good) // 2], "ole": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 4096, "pdf": b"%PDF-1.7\n" + b"x" * 999,
-                 "cut_tail": good[:-30], "noise": good[:2000] + bytes(range(256)) * 20 + good[7120:]}  # fmt: skip
+        files = {
+            "empty": b"",
+            "text": b"hello",
+            "cut": good[: len(good) // 2],
+            "ole": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 4096,
+            "pdf": b"%PDF-1.7\n" + b"x" * 999,
+            "cut_tail": good[:-30],
+            "noise": good[:2000] + bytes(range(256)) * 20 + good[7120:],
+        }
         out = {name: folder / f"{name}.xlsx" for name in files}
         for name, body in files.items():
             out[name].write_bytes(body)
@@ -482,9 +521,11 @@ def hostile(slim: dict[str, Path], once: Callable[..., Any]) -> dict[str, Path]:
         parts = _parts(slim["en"])
         _zip(folder / "bomb.xlsx", {"[Content_Types].xml": b" " * 300_000_000, "xl/workbook.xml": b" " * 300_000_000})
         _zip(folder / "sheet_bomb.xlsx", parts | {"xl/worksheets/sheet1.xml": b"<a/>" * 50_000_000})
-        laughs = b'<?xml version="1.0"?><!DOCTYPE z [<!ENTITY a "ha">' + b"".join(
-            b'<!ENTITY %c "%s">' % (98 + i, b"&%c;" % (97 + i) * 10) for i in range(12)
-        ) + b"]><workbook>&m;</workbook>"  # fmt: skip
+        laughs = (
+            b'<?xml version="1.0"?><!DOCTYPE z [<!ENTITY a "ha">'
+            + b"".join(b'<!ENTITY %c "%s">' % (98 + i, b"&%c;" % (97 + i) * 10) for i in range(12))
+            + b"]><workbook>&m;</workbook>"
+        )
         _zip(folder / "laughs.xlsx", parts | {"xl/workbook.xml": laughs})
         outside = b'<?xml version="1.0"?><!DOCTYPE z [<!ENTITY a SYSTEM "file:///etc/hostname">]><workbook>&a;</workbook>'
         _zip(folder / "outside.xlsx", parts | {"xl/workbook.xml": outside})
@@ -557,17 +598,28 @@ def test_folder_and_missing_file(tmp_path: Path) -> None:
         load_catalog(tmp_path)
 
 
-BOUNDED = "import sys\nfrom gpuecon_xl.reader import book_values, read_catalog\nfrom gpuecon_xl.errors import BadFile\ntry:\n    {}(sys.argv[1])\nexcept BadFile as e:\n    print('refused', e)\nelse:\n    print('read')"
+BOUNDED = """
+import sys
+from gpuecon_xl.reader import book_values, read_catalog
+from gpuecon_xl.errors import BadFile
+try:
+    {}(sys.argv[1])
+except BadFile as e:
+    print("refused", e)
+else:
+    print("read")
+"""
 
 
-def _bounded(call: str, path: Path, seconds: float = 60) -> str:
-    """Read in a process of its own with 3 GB of memory at most."""
+def _bounded(call: str, path: Path, seconds: int = 30) -> str:
+    """Read in a process of its own with 3 GB of memory and some seconds of processor time at most."""
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
 
     done = subprocess.run(
-        [sys.executable, "-c", BOUNDED.format(call), str(path)], capture_output=True, text=True, timeout=seconds, preexec_fn=limit, check=False
+        [sys.executable, "-c", BOUNDED.format(call), str(path)], capture_output=True, text=True, timeout=20 * seconds, preexec_fn=limit, check=False
     )
     assert done.returncode == 0, done.stderr[-500:]
     return done.stdout

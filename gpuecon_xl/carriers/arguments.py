@@ -134,6 +134,8 @@ def _pairs(pairs: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
 def catalog_of(value: Any) -> Any:
     """The catalogue that a range means; None for the shipped one."""
     rows = _cells(value)
+    if rows is not None and len(rows) == 1 and len(rows[0]) == 1:
+        value, rows = rows[0][0], None
     if rows is None:
         if blank(value):
             return None
@@ -223,7 +225,7 @@ def _first(value: Any) -> Any:
 
 def _single(value: Any, what: str) -> Any:
     found = _first(value)
-    if isinstance(found, list):
+    if isinstance(found, list | tuple):
         raise BadValue(f"{what} is a range of {len(found)}x{len(found[0])} cells; one answer is explained at a time, so one cell is due")
     return found
 
@@ -347,11 +349,13 @@ def _many(
         doubtful = doubtful or troubled
     answers: list[Any] = [None] * count
     todo: Sequence[int] = range(count)
+    # a row is blank when what it should name is blank, whatever stands beside the range
+    naming = [k for k, a in enumerate(arguments[: entry.required]) if a in columns] or list(range(entry.required))
     if doubtful:
         todo = good = []
         for i in range(count):
             values = [columns[a][i] if a in columns else shared[a] for a in arguments]
-            if all(v is _EMPTY for v in values[: entry.required]):
+            if all(values[k] is _EMPTY for k in naming):
                 answers[i] = ""  # a blank row of a range stays blank
                 continue
             for k, v in enumerate(values):

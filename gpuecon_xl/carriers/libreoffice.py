@@ -11,12 +11,15 @@ What Calc does not tell, and what is made of it
   `utilization` where tokens divide); 0 where 0 is a good answer (`ZERO`: `price`, `share_out`, other `utilization`). There,
   leave the argument out or write "" for the default; ``A5:A5`` instead of ``A5`` is a range, and in ranges an empty cell is told.
 - TRUE arrives as 1, FALSE as 0, a date as its serial number: they cannot be refused.
+- A whole table is written ``Prices[[#All]]``: Calc 7.4 does not read ``Prices[#All]``.
 - An error in a single cell comes back unchanged without a call; one in a range makes the whole formula Err:504.
 
 What a cell shows
 -----------------
 #N/A for names that are not in the catalogue, #VALUE! for everything else that is refused, each in its own element of a range.
-`GPUECON_WHY` gives the sentence where there is no answer. An answer of several cells needs an array formula.
+`GPUECON_WHY` gives the sentence where there is no answer. An answer of several cells needs an array formula. Texts that an
+array formula compares at once need ``&""``: Calc takes ``FITS(…;A2:A9)="fits"`` for FALSE, ``FITS(…;A2:A9)&""="fits"`` is
+right, and so is a comparison with the cells that the array formula fills.
 
 How one function gives a number or an array
 -------------------------------------------
@@ -255,6 +258,8 @@ def _argument(function: str, argument: str, texts: Texts) -> str:
         return texts("addin.why_argument", number=argument.rpartition("_")[2])
     entry = BY_NAME[function]
     parts = [texts(f"argument.{argument}")]
+    if entry.arguments.index(argument) < entry.required:
+        parts.append(texts("addin.required"))  # the wizard calls every argument of this kind optional
     default = dict(entry.defaults).get(argument, _DEFAULTS.get(argument, ""))
     if default and entry.arguments.index(argument) >= entry.required:
         left_out = texts("addin.default", value=default)

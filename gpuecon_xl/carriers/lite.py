@@ -7,7 +7,7 @@ How it works
 ------------
 xlwings Lite runs Python inside Excel's browser. It cannot read a wheel from a disk, and this package is published nowhere,
 so main.py brings the package along: sources of the modules that the functions need and the catalogue, compressed. When
-main.py is loaded they are unpacked into a temporary folder of that browser session and imported from there. Nothing is
+main.py is loaded they are unpacked into a temporary folder of that browser tab and imported from there. Nothing is
 fetched from a network, and neither numpy nor pandas is needed.
 
 What a cell shows
@@ -171,7 +171,7 @@ def _answer(function, *cells):
 _TAIL = '''
 
 def _load():
-    """The package, unpacked into a temporary folder of this session and imported from there, once."""
+    """The package, unpacked into a temporary folder of this browser tab and imported from there, once."""
     if getattr(sys.modules.get("{package}"), "__digest__", None) != _DIGEST:
         for name in [m for m in sys.modules if m.partition(".")[0] == "{package}"]:
             del sys.modules[name]

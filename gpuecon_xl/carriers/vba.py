@@ -8,7 +8,8 @@ makes true error values of the texts that `classic` gives; GPUECON_WHY leaves th
 
 Never run in a real Excel: that it opens the file and compiles the modules, that the function wizard shows the texts
 (``MacroOptions`` when the workbook opens), and the calls through the DLL of xlwings. What was run: the modules read back
-by an independent reader, their signatures against the table, the package opened by openpyxl and LibreOffice.
+by an independent reader, their signatures against the table, both packages opened by openpyxl (which takes the .xlam only
+under the name of a workbook); LibreOffice 7.4 opened the .xlsm and took over its modules, without running them.
 """
 
 from __future__ import annotations

@@ -152,7 +152,7 @@ def attention_gflop_token(
     width = where(kv_lora_rank > 0, kv_lora_rank, head_dim)
     windowed = where(window > 0, minimum(context_mean, window), context_mean)
     seen = context_mean * layers_full + windowed * layers_window
-    return kv_reads * FLOP_PER_MAC * KEY_AND_VALUE * heads * width * seen / GIGA
+    return kv_reads * KEY_AND_VALUE * heads * width * seen * FLOP_PER_MAC / GIGA
 
 
 @quantity("s", "micro_batch · (linear / peak_tflops + attention / tflops_16) / (tp · compute_efficiency · 1,000)")

@@ -44,7 +44,7 @@ def prefill_attention_gflop_token(
     """
     seen = (input_tokens + minimum(prefix_tokens, input_tokens)) / HALF
     windowed = where(window > 0, minimum(seen, window), seen)
-    return FLOP_PER_MAC * KEY_AND_VALUE * heads * head_dim * (seen * layers_full + windowed * layers_window) / GIGA
+    return KEY_AND_VALUE * heads * head_dim * (seen * layers_full + windowed * layers_window) * FLOP_PER_MAC / GIGA
 
 
 @quantity("s", "(linear / peak_tflops + attention / tflops_16) / (tp · compute_efficiency · 1,000) + collectives")

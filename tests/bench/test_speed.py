@@ -46,10 +46,11 @@ def told(capsys: pytest.CaptureFixture[str], what: str, one: float, other: float
     return ratio
 
 
-def bare_copy(source: Path) -> Callable[..., None]:
+def bare_copy(source: Path) -> Callable[[Path], None]:
     """Writes the cells of a workbook again, nothing else: same formulas and values, one format.
 
-    `quick` spares XlsxWriter its search for newer functions in every single formula, as the product does.
+    XlsxWriter searches every formula for newer functions, which takes most of its time; it is spared that here, as the
+    product spares it, so that the limit is not met by this alone.
     """
     formulas, values = openpyxl.load_workbook(source), openpyxl.load_workbook(source, data_only=True)
     sheets: list[tuple[str, list[tuple[int, int, str, Any]], list[tuple[int, int, int, int, dict[str, Any]]]]] = []
@@ -69,7 +70,7 @@ def bare_copy(source: Path) -> Callable[..., None]:
         sheets.append((ws.title, cells, tables))
     names = [(n, d.attr_text) for n, d in formulas.defined_names.items()]
 
-    def write(path: Path, quick: bool) -> None:
+    def write(path: Path) -> None:
         options = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False, "default_date_format": "yyyy-mm-dd"}
         with xlsxwriter.Workbook(str(path), options) as book:
             fmt = book.add_format({"font_size": 10})
@@ -77,8 +78,7 @@ def bare_copy(source: Path) -> Callable[..., None]:
             for name, text in names:
                 book.define_name(name, f"={text}")
             for ws, (_, cells, tables) in zip(made, sheets, strict=True):
-                if quick:
-                    ws._prepare_formula = lru_cache(maxsize=4096)(ws._prepare_formula)
+                ws._prepare_formula = lru_cache(maxsize=4096)(ws._prepare_formula)
                 for first_row, first, last_row, last, table in tables:
                     ws.add_table(first_row, first, last_row, last, table)
                 for r, c, formula, value in cells:
@@ -102,13 +102,9 @@ def test_template_against_bare_writing(templates: dict[str, Path], tmp_path: Pat
 
     build()
     whole = best(build, 2)
-    ratio = told(capsys, "template", whole, best(lambda: bare(tmp_path / "bare.xlsx", False), 1), "bare XlsxWriter")
-    quick = told(
-        capsys, "template", whole, best(lambda: bare(tmp_path / "bare.xlsx", True), 2), "bare XlsxWriter without its search for newer functions"
-    )
+    ratio = told(capsys, "template", whole, best(lambda: bare(tmp_path / "bare.xlsx"), 2), "bare XlsxWriter")
     assert (tmp_path / "bare.xlsx").stat().st_size > 0.5 * (tmp_path / "whole.xlsx").stat().st_size
     assert ratio <= TEMPLATE_LIMIT
-    assert quick <= TEMPLATE_LIMIT
 
 
 def test_scalar_call(benchmark: Any, capsys: pytest.CaptureFixture[str]) -> None:

@@ -60,8 +60,8 @@ class Office:
         out = self.folder / "out"
         out.mkdir(exist_ok=True)
         (out / book.name).unlink(missing_ok=True)
-        # an installation of the user must not be asked: only this folder's copy of the package may answer
-        environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
+        # LibreOffice looks for its Python on the path: one of a virtual environment would lack the bridge
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV"))} | {"PATH": "/usr/local/bin:/usr/bin:/bin"}
         command = self.command("--convert-to", "xlsx:Calc MS Excel 2007 XML", "--outdir", str(out), str(book))
         done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=environment)
         assert (out / book.name).exists(), done.stderr or done.stdout

@@ -76,7 +76,7 @@ def test_text_asks_for_nothing_but_xlwings(main_text: str) -> None:
 
 def test_carries_what_is_needed_only() -> None:
     names = set(lite.modules())
-    assert {"gpuecon_xl.carriers.arguments", "gpuecon_xl.functions", "gpuecon_xl.explain", "gpuecon_xl.recommend", "gpuecon_xl.sheets.book"} <= names
+    assert {"gpuecon_xl.carriers.arguments", "gpuecon_xl.functions", "gpuecon_xl.sheets.book"} <= names
     assert not names & {f"gpuecon_xl.{m}" for m in ("cli", "reader", "writer", "formula", "carriers.lite")}
     files = lite.carried()
     assert {f"gpuecon_xl/_catalog/{t}.csv" for t in TABLES} <= set(files)

@@ -12,13 +12,38 @@ from openpyxl.utils import get_column_letter, range_boundaries
 from parts import head, parts
 
 from gpuecon_xl.catalog import shipped
+from gpuecon_xl.lang import load
 from gpuecon_xl.schema import BY_BOOK_NAME
 
 SHEETS = [
-    "Cover", "Assumptions", "Prices", "Cards", "Models", "Constants", "Market", "Workloads", "Builds", "Throughput", "Scaling", "Fit",
-    "Candidates", "TCO", "Cost", "Perf per Euro", "Rent", "Own vs API", "Break-even", "Matrix", "Decision", "Benchmarks", "Sensitivity",
-    "Functions", "Checks", "Sources", "Changes",
-]  # fmt: skip
+    "Cover",
+    "Assumptions",
+    "Prices",
+    "Cards",
+    "Models",
+    "Constants",
+    "Market",
+    "Workloads",
+    "Builds",
+    "Throughput",
+    "Scaling",
+    "Fit",
+    "Candidates",
+    "TCO",
+    "Cost",
+    "Perf per Euro",
+    "Rent",
+    "Own vs API",
+    "Break-even",
+    "Matrix",
+    "Decision",
+    "Benchmarks",
+    "Sensitivity",
+    "Functions",
+    "Checks",
+    "Sources",
+    "Changes",
+]
 INPUT_SHEETS = {"Assumptions", "Prices", "Cards", "Models", "Constants", "Market", "Workloads", "Builds", "Benchmarks", "Changes"}
 
 # Columns that people edit on the other sheets; those of the catalogue's tables are all inputs.
@@ -123,9 +148,16 @@ def test_blank_rows(books: dict[str, Any]) -> None:
 def test_a_blank_row_computes_to_empty_text(books: dict[str, Any], core: dict[str, Any]) -> None:
     """Rows of computed tables whose own row of the input table is blank: nothing but empty text in them."""
     found = tables(books["en"])
-    for name, guard in (("TcoCards", "gpu"), ("Fleet", "build"), ("Need", "workload"), ("RentYears", "rate"), ("OpenOwn", "model"), ("Matrix", "workload"),
-                        ("Candidates", "key")):  # fmt: skip
-        ws, t, (left, top, right, bottom) = found[name]
+    for name, guard in (
+        ("TcoCards", "gpu"),
+        ("Fleet", "build"),
+        ("Need", "workload"),
+        ("RentYears", "rate"),
+        ("OpenOwn", "model"),
+        ("Matrix", "workload"),
+        ("Candidates", "key"),
+    ):
+        ws, t, (left, top, _, bottom) = found[name]
         heads = [c.name for c in t.tableColumns]
         values = core["en"][ws.title]
         blank = 0
@@ -151,10 +183,13 @@ def test_size(templates: dict[str, Path], books: dict[str, Any]) -> None:
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_protection_and_looks_of_cells(books: dict[str, Any], lang: str) -> None:
     book = books[lang]
-    inputs = {(ws.title, r, left + i)
-              for name, (ws, t, (left, top, _, bottom)) in tables(book).items()
-              for i, c in enumerate(t.tableColumns) if c.name in inputs_of(name)
-              for r in range(top + 1, bottom + 1)}  # fmt: skip
+    inputs = {
+        (ws.title, r, left + i)
+        for name, (ws, t, (left, top, _, bottom)) in tables(book).items()
+        for i, c in enumerate(t.tableColumns)
+        if c.name in inputs_of(name)
+        for r in range(top + 1, bottom + 1)
+    }
     assert len(inputs) > 5_000
     wrong, seen = [], {}
     for ws, english in zip(book.worksheets, SHEETS, strict=True):
@@ -201,7 +236,7 @@ def test_validation_on_every_input_column(books: dict[str, Any]) -> None:
             rule, field = over[0], BY_BOOK_NAME[name].by_name[c.name] if name in BY_BOOK_NAME else None
             if not rule.showInputMessage or not rule.prompt:
                 wrong.append(f"{name}.{c.name}: no message")
-            if field is not None and field.unit and field.unit not in (rule.prompt or ""):
+            if field is not None and field.unit and (load("en").get(f"unit.{field.unit}") or field.unit) not in (rule.prompt or ""):
                 wrong.append(f"{name}.{c.name}: the message lacks the unit {field.unit}: {rule.prompt!r}")
             if field is not None and field.numeric and rule.type not in ("decimal", "whole"):
                 wrong.append(f"{name}.{c.name}: a number, validated as {rule.type}")
