@@ -13,13 +13,13 @@ from typing import Any
 
 import openpyxl
 import pytest
-from conftest import LANGUAGES
 from edits import Edited, give_values
 from oracles import needs_libreoffice, same, soffice_convert
 
 import gpuecon_xl as gx
 from gpuecon_xl.catalog import Catalog, load_catalog, shipped
 from gpuecon_xl.errors import BadFile
+from gpuecon_xl.lang import LANGUAGES
 from gpuecon_xl.reader import book_values, parse_local, read_catalog
 from gpuecon_xl.schema import BY_BOOK_NAME, TABLES
 

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import LANGUAGES
 from edits import KINDS, Edited, edited_books
 from openpyxl.utils import get_column_letter, range_boundaries
 from oracles import cached_values, differences, formualizer_values, formula_cells, is_error, needs_libreoffice, same, soffice_convert
 
 import gpuecon_xl as gx
+from gpuecon_xl.lang import LANGUAGES
 from gpuecon_xl.reader import book_values, read_catalog
 
 EDITED = 20  # books in the default run: every kind of edit is among them

@@ -16,13 +16,13 @@ import openpyxl
 import pandas as pd
 import pytest
 import xlsxwriter
-from conftest import LANGUAGES
 from openpyxl.utils import range_boundaries
 from oracles import cached_values, differences, formula_cells, is_error
 
 from gpuecon_xl import writer
 from gpuecon_xl.catalog import Catalog, load_catalog, shipped, shipped_folder
 from gpuecon_xl.errors import BadFile, GpueconError
+from gpuecon_xl.lang import LANGUAGES
 from gpuecon_xl.reader import book_values, read_catalog
 from gpuecon_xl.schema import TABLES
 

@@ -10,13 +10,10 @@ from typing import Any
 
 import pytest
 from edits import Edited
+from report_parts import BUYER, HOSTILE, PRICES
 
 from gpuecon_xl.report.content import Report, make_report
 from gpuecon_xl.report.figures import SourceBook
-
-PRICES = {"L4": 2431.17, "RTX 5090": 3333.33, "L40": 6111.11}  # planted: they must not leave the house
-BUYER = "Nordlicht Klinik Fjordvik"  # planted: another customer
-HOSTILE = '=<b>Überlast & "Æblegård"</b> مرحبا'
 
 
 def edit(template: Path, folder: Path) -> dict[str, Path]:

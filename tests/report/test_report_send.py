@@ -36,28 +36,28 @@ class Inbox:
         left = self.answers.get(stage)
         return left.pop(0) if left else None
 
-    async def handle_MAIL(self, server: Any, session: Any, envelope: Any, address: str, options: list[str]) -> str:
+    async def handle_MAIL(self, server: Any, peer: Any, envelope: Any, address: str, options: list[str]) -> str:
         said = self._next("mail")
         if said:
             return said
         envelope.mail_from = address
         return "250 OK"
 
-    async def handle_RCPT(self, server: Any, session: Any, envelope: Any, address: str, options: list[str]) -> str:
+    async def handle_RCPT(self, server: Any, peer: Any, envelope: Any, address: str, options: list[str]) -> str:
         said = self._next(address) or self._next("rcpt")
         if said:
             return said
         envelope.rcpt_tos.append(address)
         return "250 OK"
 
-    async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
+    async def handle_DATA(self, server: Any, peer: Any, envelope: Any) -> str:
         said = self._next("data")
         if said == "cut":
             server.transport.abort()
             return "250 never heard"
         if said:
             return said
-        self.secure.append(session.ssl is not None)
+        self.secure.append(peer.ssl is not None)
         self.taken.append((list(envelope.rcpt_tos), envelope.content))
         return "250 OK"
 
@@ -179,7 +179,7 @@ def test_smtps_and_login(serve: Callable[..., int], tls: ssl.SSLContext, certifi
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     seen: list[tuple[bytes, bytes]] = []
 
-    def check(server: Any, session: Any, envelope: Any, mechanism: str, data: Any) -> AuthResult:
+    def check(server: Any, peer: Any, envelope: Any, mechanism: str, data: Any) -> AuthResult:
         seen.append((data.login, data.password))
         return AuthResult(success=data.password == b"geheim", handled=False)
 

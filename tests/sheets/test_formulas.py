@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import LANGUAGES
 from parts import formulas, head, tokens
 from parts import parts as parts_of
 
+from gpuecon_xl.lang import LANGUAGES
 from gpuecon_xl.units import ALL
 
 # What the template may use: functions of Excel 2007, none that differs between engines or needs an add-in.

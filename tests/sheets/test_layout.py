@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import LANGUAGES
 from openpyxl.utils import get_column_letter, range_boundaries
 from parts import head, parts
 
 from gpuecon_xl.catalog import shipped
-from gpuecon_xl.lang import load
+from gpuecon_xl.lang import LANGUAGES, load
 from gpuecon_xl.schema import BY_BOOK_NAME
 
 SHEETS = [
