@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gpuecon_xl import __version__
 from gpuecon_xl.catalog import Catalog
 from gpuecon_xl.cells import Cells, TableValues, serial
@@ -60,7 +58,7 @@ def build(catalog: Catalog, lang: str = "en", flavour: str = "plain") -> BookSpe
     sheets["decision"] = info.decision_sheet(texts)
     sheets["sensitivity"] = money.sensitivity_sheet()
     sheets["functions"] = info.functions_sheet(texts, flavour)
-    sheets["checks"] = info.checks_sheet({}, texts)
+    sheets["checks"] = info.checks_sheet(texts)
     sheets["sources"] = info.sources_sheet(catalog, texts)
     sheets["changes"] = info.changes_sheet(__version__, texts)
     sheets["cover"] = info.cover_sheet(catalog, texts)
@@ -98,8 +96,3 @@ def free_cells(book: BookSpec) -> dict[str, list[tuple[int, int, Expr]]]:
 def title(texts: Texts, sheet: SheetSpec) -> str:
     """A sheet's title in the book's language."""
     return texts(f"sheet.{sheet.key}")
-
-
-def names_of(catalog: Catalog) -> dict[str, Any]:
-    """Names of the book: one for each assumption."""
-    return dict(catalog.assumptions)

@@ -276,7 +276,7 @@ GROWING = (("TcoCards", "n", "Prices", "gpu"), ("Measured", "n", "Benchmarks", "
            ("OpenOwn", "n", "OpenWeight", "model"), ("Need", "n", "Workloads", "workload"), ("Fleet", "n", "Builds", "build"))  # fmt: skip
 
 
-def checks_sheet(computed: dict[str, TableSpec], texts: Texts) -> SheetSpec:
+def checks_sheet(texts: Texts) -> SheetSpec:
     """Checks, each with a figure that must be 0, and one master check."""
     s = SheetSpec("checks", False, tab="info", landscape=False)
     s.text("checks.how")

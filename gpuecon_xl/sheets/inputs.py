@@ -35,9 +35,6 @@ def shown_row(table: Table, row: dict[str, Any]) -> dict[str, Any]:
     return {f.name: _shown(f, row.get(f.name), row) for f in table.fields if f.in_book}
 
 
-_ZERO_SHOWN = frozenset(("colo_eur_year",))
-
-
 def _shown(f: Field, value: Any, row: dict[str, Any]) -> Any:
     if f.numeric and value == 0 and not f.required and f.name not in ("low", "typical", "high", "value", "step_ms", "window_alloc_full", "n"):
         return None
