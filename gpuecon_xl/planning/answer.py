@@ -114,10 +114,13 @@ class Plan:
         last = len(self.candidates)
         rank = np.where(self.rank > 0, self.rank, last + 1).reshape(-1, many)
         miss = miss_scores(self.candidates)
-        nearest = miss.reshape(-1, many).argmin(axis=1)
+        by_group = miss.reshape(-1, many)
+        cost = np.minimum(self.candidates.columns["cost_eur_mtok"], np.finfo(float).max).reshape(-1, many)
+        nearest = np.where(by_group == by_group.min(axis=1, keepdims=True), cost, np.inf).argmin(axis=1)  # the cheapest of the nearest
         best = np.where(rank.min(axis=1) <= last, rank.argmin(axis=1), nearest)
         found = (np.arange(len(best)) * many + best).tolist()
-        found.sort(key=lambda p: (self.rank[p] == 0, self.rank[p], miss[p], p))
+        flat = cost.reshape(-1)
+        found.sort(key=lambda p: (self.rank[p] == 0, self.rank[p], miss[p], flat[p], p))
         return [self.entry(p) for p in found]
 
     @cached_property
