@@ -161,16 +161,21 @@ def ask(
     if kvs is None:
         kvs = [r for r in every if r["bytes_kv"] and _of_engine(r, "kv_engines", family)]
     cards, prices, dear = _cards(catalog, _named(catalog, "gpus", gpus), case, given)
-    most = check_number(
-        given.get("plan_cards_max", catalog.assumption("plan_cards_max")), "plan_cards_max", positive=True, whole=True, at_most=MOST_CARDS
-    )
+    most = _card_count(given.get("plan_cards_max", catalog.assumption("plan_cards_max")), "plan_cards_max")
     bounds = _limits(limits, load, given.get("headroom_wanted", catalog.assumption("headroom_wanted")), most)
     span = int(max(bounds["max_cards"], most))
     return Question(catalog, row, load, tokens_in, tokens_out, bounds, span, tuple(cards), prices, tuple(precisions), tuple(kvs), engine_row,
                     mode, case, given, tuple(left + dear))  # fmt: skip
 
 
-MOST_CARDS = 1024  # of a build; the search's room grows with it
+MOST_CARDS = 512  # of a build; the search's room and time grow with it
+
+
+def _card_count(value: Any, what: str) -> float:
+    count = check_number(value, what, positive=True, whole=True)
+    if count > MOST_CARDS:
+        raise BadValue(f"{what} is {count:g}; a whole number above 0 and up to {MOST_CARDS} is due")
+    return count
 
 
 def _cards(
@@ -214,9 +219,10 @@ def _limits(given: Mapping[str, Any], users: float, headroom: float, most: float
                 raise BadValue(f"{code} is {value!r}; True or False is due")
             out[code] = 1.0
             continue
-        whole = code in ("max_cards", "slots")
-        out[code] = check_number(value, code, positive=code != "headroom", share=code == "headroom", whole=whole,
-                                 at_most=MOST_CARDS if code == "max_cards" else None)  # fmt: skip
+        if code == "max_cards":
+            out[code] = _card_count(value, code)
+        else:
+            out[code] = check_number(value, code, positive=code != "headroom", share=code == "headroom", whole=code == "slots")
     out["users"] = users
     out.setdefault("headroom", float(headroom))
     out.setdefault("max_cards", float(most))
