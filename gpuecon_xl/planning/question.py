@@ -80,10 +80,28 @@ class Question:
     assumptions: Mapping[str, Any]
     left_out: tuple[tuple[str, str], ...]  # name and code of the reason
 
+    def takes(self, card: int, precision: int) -> bool:
+        """Whether the engine loads a format on a card."""
+        return takes(self.precisions[precision], "engines", str(self.engine["family"]), str(self.cards[card]["vendor"]))
 
-def _of_engine(row: Mapping[str, Any], column: str, family: str) -> bool:
-    names = [n.strip() for n in str(row.get(column) or "").split("|") if n.strip()]
-    return not names or family in names
+
+def vendors_of(row: Mapping[str, Any], column: str, family: str) -> frozenset[str] | None:
+    """Vendors of cards on which an engine takes a format: None is not at all, an empty set is every vendor.
+
+    The cell says ``vLLM (NVIDIA, AMD) | llama.cpp``: an engine without vendors takes it on every card, blank is every engine.
+    """
+    parts = [p.strip() for p in str(row.get(column) or "").split("|") if p.strip()]
+    for part in parts:
+        name, _, vendors = part.partition("(")
+        if name.strip() == family:
+            return frozenset(v.strip() for v in vendors.rstrip(")").split(",") if v.strip())
+    return None if parts else frozenset()
+
+
+def takes(row: Mapping[str, Any], column: str, family: str, vendor: str | None = None) -> bool:
+    """Whether an engine takes a format, on a vendor's cards or on any."""
+    vendors = vendors_of(row, column, family)
+    return vendors is not None and (not vendors or vendor is None or vendor in vendors)
 
 
 def _named(catalog: Catalog, table: str, names: Sequence[str] | str | None) -> list[Mapping[str, Any]] | None:
@@ -148,7 +166,7 @@ def ask(
     kvs = _named(catalog, "precisions", kv)
     for chosen, column, what in ((precisions, "engines", "weights"), (kvs, "kv_engines", "the cache")):
         for r in chosen or ():
-            if not _of_engine(r, column, family):
+            if not takes(r, column, family):
                 raise BadValue(f"{family} does not take {what} in {r['precision']}; {str(r[column]).replace(' | ', ', ')} can")
     for r in kvs or ():
         if not r["bytes_kv"]:
@@ -156,11 +174,16 @@ def ask(
     every = catalog.rows("precisions")
     left: list[tuple[str, str]] = []
     if precisions is None:
-        precisions = [r for r in every if _of_engine(r, "engines", family)]
-        left += [(str(r["precision"]), "engine") for r in every if not _of_engine(r, "engines", family)]
+        precisions = [r for r in every if takes(r, "engines", family)]
+        left += [(str(r["precision"]), "engine") for r in every if not takes(r, "engines", family)]
     if kvs is None:
-        kvs = [r for r in every if r["bytes_kv"] and _of_engine(r, "kv_engines", family)]
+        kvs = [r for r in every if r["bytes_kv"] and takes(r, "kv_engines", family)]
     cards, prices, dear = _cards(catalog, _named(catalog, "gpus", gpus), case, given)
+    vendors = {str(c["vendor"]): None for c in cards}
+    left += [(f"{r['precision']} on {v}", "engine") for r in precisions for v in vendors if not takes(r, "engines", family, v)]
+    if not any(takes(r, "engines", family, v) for r in precisions for v in vendors):
+        raise BadValue(f"{family} does not take {', '.join(str(r['precision']) for r in precisions)} on cards of {', '.join(vendors)}; "
+                       "another format, card or engine is due")  # fmt: skip
     most = _card_count(given.get("plan_cards_max", catalog.assumption("plan_cards_max")), "plan_cards_max")
     bounds = _limits(limits, load, given.get("headroom_wanted", catalog.assumption("headroom_wanted")), most)
     span = int(max(bounds["max_cards"], most))

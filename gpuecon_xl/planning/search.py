@@ -135,7 +135,8 @@ def inputs(question: Question, card: int, precision: int, kv: int) -> dict[str, 
 
 def search(question: Question) -> Candidates:
     """Figures of every candidate."""
-    combos = [(c, p, k) for c in range(len(question.cards)) for p in range(len(question.precisions)) for k in range(len(question.kvs))]
+    pairs = [(c, p) for c in range(len(question.cards)) for p in range(len(question.precisions)) if question.takes(c, p)]
+    combos = [(c, p, k) for c, p in pairs for k in range(len(question.kvs))]
     gathered = [inputs(question, *combo) for combo in combos]
     names = tuple(gathered[0])
     facts = [_column([row[n] for row in gathered]) for n in names]

@@ -19,7 +19,7 @@ import gpuecon_xl as gx
 from gpuecon_xl.errors import BadValue
 from gpuecon_xl.planning.answer import AXES, Plan, pareto
 from gpuecon_xl.planning.builds import build_at
-from gpuecon_xl.planning.question import LIMITS
+from gpuecon_xl.planning.question import LIMITS, vendors_of
 from gpuecon_xl.throughput import ENGINE_FAMILIES
 
 NUMBERS = {"ttft_ms": (60, 5000), "tpot_ms": (15, 400), "slots": (2, 32), "max_w": (300, 20_000), "max_cards": (2, 16), "budget": (3000, 500_000)}
@@ -270,11 +270,27 @@ def test_each_engine_gets_formats_that_it_loads(engine: str) -> None:
     assert ("fp8" in caches) == (engine in ("vLLM", "SGLang", "TensorRT-LLM", "NIM"))
 
 
-def test_engines_of_formats_are_families() -> None:
+def test_engines_and_vendors_of_formats_exist() -> None:
+    known = {str(r["vendor"]) for r in CATALOG.rows("gpus")}
     for row in CATALOG.rows("precisions"):
         for column in ("engines", "kv_engines"):
-            names = [n.strip() for n in str(row[column] or "").split("|") if n.strip()]
-            assert set(names) <= set(ENGINE_FAMILIES), (row["precision"], column)
+            parts = [n.strip() for n in str(row[column] or "").split("|") if n.strip()]
+            assert {p.partition(" (")[0] for p in parts} <= set(ENGINE_FAMILIES), (row["precision"], column)
+            for family in ENGINE_FAMILIES:
+                assert (vendors_of(row, column, family) or set()) <= known, (row["precision"], column, family)
+
+
+def test_a_format_is_tried_only_on_cards_whose_engine_takes_it() -> None:
+    """vLLM's own table has AWQ on NVIDIA and Intel, not on AMD; TensorRT-LLM runs on NVIDIA only."""
+    c = found("Llama 3.1 8B", 4, 512, 128)
+    tried = {(str(c.question.cards[g]["vendor"]), str(c.question.precisions[p]["precision"])) for g, p, _ in c.combos}
+    assert {("NVIDIA", "int4-awq"), ("Intel", "int4-awq"), ("AMD", "fp8"), ("AMD", "bf16")} <= tried
+    assert not {("AMD", "int4-awq"), ("AMD", "nvfp4"), ("Intel", "fp8")} & tried
+    assert ("int4-awq on AMD", "engine") in c.question.left_out
+    c = found("Llama 3.1 8B", 4, 512, 128, engine="TensorRT-LLM")
+    assert {str(c.question.cards[g]["vendor"]) for g, _, _ in c.combos} == {"NVIDIA"}
+    with pytest.raises(BadValue, match=r"TensorRT-LLM does not take .* on cards of AMD"):
+        found("Llama 3.1 8B", 4, 512, 128, engine="TensorRT-LLM", gpus="MI300X")
 
 
 def test_choice_of_cards_and_formats_is_kept() -> None:
