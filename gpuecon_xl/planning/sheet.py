@@ -27,7 +27,7 @@ _LINE_HEIGHT = 15.0
 _BUILD: tuple[tuple[str, float, str], ...] = (
     ("gpu", 33, "text"), ("gpus", 8, "whole"), ("precision", 10, "text"), ("kv", 7, "text"), ("tp", 10, "whole"), ("pp", 9, "whole"),
     ("replicas", 8, "whole"), ("cost_eur_mtok", 14, "rate"), ("answer_s", 10, "one"), ("ttft_ms", 10, "whole"), ("tpot_ms", 10, "one"),
-    ("output_tok_s", 10, "whole"), ("power_w", 11, "whole"), ("outlay_eur", 12, "whole"), ("headroom", 9, "pct"), ("batch_max", 11, "whole"),
+    ("output_tok_s", 10, "whole"), ("power_w", 11, "whole"), ("outlay_eur", 12, "whole"), ("headroom", 12, "pct"), ("batch_max", 11, "whole"),
 )  # fmt: skip
 _WHY_WIDTH = 74.0
 _STEP_WIDTHS = (30.0, 26.0, 26.0, 18.0, 92.0)
