@@ -195,6 +195,14 @@ def _report_parser(parser: _Parser) -> None:
     _add_json(parser)
 
 
+def _plan_parser(parser: _Parser) -> None:
+    from gpuecon_xl.planning.command import add_arguments
+
+    add_arguments(parser)
+    _add_catalog(parser)
+    _add_json(parser)
+
+
 def _quote_parser(parser: _Parser) -> None:
     from gpuecon_xl.quote.command import add_quote_arguments
 
@@ -638,6 +646,12 @@ def _run_report(args: argparse.Namespace) -> None:
     run(args, _busy, _json)
 
 
+def _run_plan(args: argparse.Namespace) -> None:
+    from gpuecon_xl.planning.command import run
+
+    run(args, _catalog, _busy, _json, _table)
+
+
 # ------------------------------------------------------------------------------------------------ add-ins
 
 
@@ -829,6 +843,8 @@ def commands() -> dict[str, Command]:
                 _book_parser, _run_inputs),
         Command("values", lambda: "Every formula cell of a workbook, computed from its inputs without Excel.", "gpuecon values edited.xlsx --json",
                 _book_parser, _run_values),
+        Command("plan", lambda: "The cheapest build for a load within limits, over every card, number, layout and format; why the others lost.",
+                'gpuecon plan --model "Llama 3.1 8B" --users 64 --input 1024 --output 256 --tpot-ms 40 --ecc -o plan.xlsx', _plan_parser, _run_plan),
         Command("quote", lambda: "An offer for a customer from a short request: letter, live economics page, sources.",
                 "gpuecon quote request.toml -o offer.xlsx --book edited.xlsx", _quote_parser, _run_quote),
         Command("quotes", lambda: "An offer for each row of a table, in parallel, numbered, with a summary and a log.",

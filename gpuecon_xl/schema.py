@@ -187,6 +187,8 @@ _TABLES = (
             _n("bytes_kv", "byte"),
             _c("expert_pad", required=True, positive=True),
             Field("kernel", "choice", choices=("16", "fp8", "int8", "fp4", "w8", "w4", "gguf", "exl3"), width=8),
+            _t("engines", in_book=False),  # families that load weights in it: name | name (vendor, vendor); blank is all
+            _t("kv_engines", in_book=False),  # the same for the cache
             *_ORIGIN,
             _NOTE,
         ),

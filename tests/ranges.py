@@ -58,6 +58,7 @@ RANGES: dict[str, Range] = {
     "tp": Range(1, 16, whole=True),
     "pp": Range(1, 8, whole=True),
     "replicas": Range(1, 64, whole=True),
+    "slots": Range(1, 4, whole=True, zero=True),
     "layers": Range(1, 128, whole=True),
     **dict.fromkeys(("layers_full", "layers_window", "layers_moe"), Range(1, 96, whole=True, zero=True)),
     "hidden": Range(64, 18_432, whole=True),

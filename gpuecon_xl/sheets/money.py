@@ -102,8 +102,8 @@ def fleet_table() -> TableSpec:
     wanted = t.joined("chassis_wanted_eur")
     t.formula("chassis_eur_gpu", where(equal(wanted, ""), name("chassis_eur_gpu"), wanted), "money", 12, "EUR")
     tco_parts(t)
-    t.formula("power_w", t.joined("tdp_w") * t.joined("gpus"), "whole", LONG, "W")
-    t.formula("outlay_eur", t.cell("capex_eur") * t.joined("gpus"), "money", 12, "EUR")
+    t.quantity("power_w", "whole", LONG)
+    t.quantity("outlay_eur", "money", 12)
     t.formula("build_tco_eur", t.cell("tco_eur") * t.joined("gpus"), "money", 12, "EUR")
     return t.lead(
         "build",
