@@ -51,6 +51,7 @@ from gpuecon_xl.huggingface.shape import (
 
 FFN_OF_HIDDEN = 4  # width of a plain feed-forward block over the hidden width where a file leaves it out (GPT-J, Falcon)
 NAS_MULTIPLE = 256  # feed-forward widths of Nemotron-NAS are rounded up to it (modeling_decilm.py)
+MLLAMA_ROWS = 8  # of the embedding beyond the vocabulary (modeling_mllama.py)
 BLOCK_PARTS = 2  # a decoder layer has attention and a feed-forward block; each ends in an all-reduce
 QUERY_AND_KEY = 2
 GEMMA_NORMS, GEMMA_MOE_NORMS = 4, 7  # Gemma 2 to 4 put a norm before and after each part
@@ -215,6 +216,23 @@ def _latent_with_indexer(c: Config) -> Shape:
     listed = c.items("indexer_types", s.layers)  # "shared" layers reuse the choice of the one before
     s.params += one * (s.layers if listed is None else sum(k == "full" for k in listed))
     s.notes.append("sparse attention: the indexer's keys are not in the cache columns")
+    return s
+
+
+def _mllama(c: Config) -> Shape:
+    s = frame(c, head_dim=derived_head_dim(c))
+    listed = c.items("cross_attention_layers")
+    if listed is None and not c.has("cross_attention_layers"):
+        c.findings.lacks(f"{c.prefix}cross_attention_layers")
+    crossed = len(listed or [])
+    if crossed > s.layers:
+        c.conflict("cross_attention_layers", f"a list of at most {s.layers} layers")
+    s.embed()
+    s.params += MLLAMA_ROWS * s.hidden
+    one = attention(s.hidden, s.heads, s.kv_heads, s.head_dim) + mlp(s.hidden, c.count("intermediate_size"), GATED_MATS) + BLOCK_PARTS * s.hidden
+    s.params += s.layers * one + crossed * (QUERY_AND_KEY * s.head_dim + BLOCK_PARTS)  # norms of heads, and a gate for each part
+    s.layers_full, s.allreduces = s.layers - crossed, s.layers * BLOCK_PARTS
+    s.notes.append(f"{crossed} layers attend to the image only: no growing cache")
     return s
 
 
@@ -398,6 +416,7 @@ def _minimax(c: Config) -> Shape:
 
 FAMILIES: dict[str, Callable[[Config], Shape]] = {
     "llama": _decoder(_LLAMA),
+    "mllama_text_model": _mllama,
     "mistral": _decoder(_MISTRAL),
     "ministral": _decoder(_MISTRAL),
     "ministral3": _decoder(_MISTRAL),
@@ -433,6 +452,8 @@ FAMILIES: dict[str, Callable[[Config], Shape]] = {
     "kimi_k2": _latent,
     "glm4_moe_lite": _latent,
     "glm_moe_dsa": _latent_with_indexer,
+    "deepseek_v32": _latent_with_indexer,
+    "glm": _decoder(Style(qkv_bias="attention_bias", own_width=False)),
     "glm4": _decoder(Style(qkv_bias="attention_bias", norms=GEMMA_NORMS, own_width=False)),
     "glm4_moe": _decoder(
         Style(qkv_bias="attention_bias", qk_norm="head", qk_norm_if="use_qk_norm", own_width=False, experts=_shared_experts)),

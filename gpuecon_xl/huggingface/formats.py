@@ -12,6 +12,7 @@ from gpuecon_xl.huggingface.configuration import Config
 _TYPES = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
 _FOUR, _EIGHT = 4, 8  # bits of a weight
 _METHODS = ("awq", "gptq", "gptqmodel", "fp8", "fbgemm_fp8", "compressed-tensors", "modelopt", "mxfp4", "nvfp4", "bitsandbytes", "quark", "exl3")
+_SCALE_GROUPS = {16: "nvfp4", 32: "mxfp4"}  # values that share a scale
 _EIGHT_BIT = {"float": "fp8", "int": "int8"}
 
 
@@ -97,9 +98,8 @@ def _group(group: Config, packed: str) -> str:
 
 def _by_bits_of_scale(weights: Config) -> str:
     """4-bit floats: NVIDIA's carry a scale for each 16 values, the open standard's for each 32."""
-    names = {16: "nvfp4", 32: "mxfp4"}
     size = weights.count("group_size")
-    return names.get(size) or (_unknown(weights, "group_size", "16 (nvfp4) or 32 (mxfp4)") if weights.has("group_size") else "")
+    return _SCALE_GROUPS.get(size) or (_unknown(weights, "group_size", "16 (nvfp4) or 32 (mxfp4)") if weights.has("group_size") else "")
 
 
 def _modelopt(q: Config) -> str:

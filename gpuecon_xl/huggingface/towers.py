@@ -112,6 +112,20 @@ def _llama4(top: Config, v: Config, text_hidden: int) -> tuple[int, int]:
     return tower + adapter + linear(v.count("vision_output_dim"), text_hidden), tokens
 
 
+def _mllama(top: Config, v: Config, text_hidden: int) -> tuple[int, int]:
+    hidden, ffn, tiles = v.count("hidden_size"), v.count("intermediate_size"), v.count("max_num_tiles")
+    tokens = (v.count("image_size") // v.count("patch_size")) ** BOTH_AXES + 1  # and the class embedding
+    ratios = len(v.items("supported_aspect_ratios") or []) + 1  # and one for none
+    if not v.has("supported_aspect_ratios"):
+        v.findings.lacks(f"{v.prefix}supported_aspect_ratios")
+    positions = 1 + tokens * hidden + ratios * tiles * tokens * hidden  # a gate, positions, positions of each tile
+    around = NORMS * (ratios * tiles * hidden + 1) + NORMS * WEIGHT_AND_BIAS * hidden  # before and after the layers
+    local, whole = v.count("num_hidden_layers"), v.count("num_global_layers", least=0)
+    one = _encoder_layer(hidden, ffn, PLAIN_MATS, norm_parts=WEIGHT_AND_BIAS, bias=False, mlp_bias=True)
+    tower = _patch(v, hidden, v.count("num_channels"), bias=False) + hidden + positions + around + (local + whole) * one + whole * NORMS
+    return tower + linear(v.count("vision_output_dim"), text_hidden, bias=True), tiles * tokens
+
+
 def _kimi(top: Config, v: Config, text_hidden: int) -> tuple[int, int]:
     hidden, ffn, depth = v.count("vt_hidden_size"), v.count("vt_intermediate_size"), v.count("vt_num_hidden_layers")
     positions = v.count("init_pos_emb_height") * v.count("init_pos_emb_width") * hidden
@@ -137,4 +151,5 @@ TOWERS: dict[str, Tower] = {
     "gemma4": _gemma4,
     "llama4": _llama4,
     "kimi_k25": _kimi,
+    "mllama": _mllama,
 }

@@ -24,7 +24,7 @@ COLUMNS = [c for c in header_row() if c not in TEXTS]
 
 # Vendors who count active parameters without the input embedding (1 table) or without embedding and head (2 tables).
 ACTIVE_WITHOUT = {
-    "gpt-oss-20b": 1, "gpt-oss-120b": 1, "DeepSeek V3": 1, "DeepSeek R1": 1, "GLM-4.7-Flash": 1,
+    "gpt-oss-20b": 1, "gpt-oss-120b": 1, "DeepSeek V3": 1, "DeepSeek R1": 1, "DeepSeek V3.2": 1, "GLM-4.7-Flash": 1,
     "GLM-4.5-Air": 2, "GLM-4.7": 2, "GLM-5": 2, "MiniMax-Text-01": 2, "MiniMax-M2": 2,
 }  # fmt: skip
 # The vendor states less than the file allows (model cards of LFM2).
@@ -113,6 +113,7 @@ def _quantity(row: dict[str, Any], quantity: str, precision: str, **more: float)
         ("llama-3.1-8b", 131_072),
         ("llama-3.2-1b", 32_768),
         ("llama-3.3-70b", 327_680),
+        ("llama-3.2-11b-vision", 131_072),  # 32 of 40 layers; the others attend to the image
         ("llama-4-scout", 196_608),
         ("mistral-7b-v0.1", 131_072),  # all of it in a window
         ("mistral-small-24b", 163_840),  # head_dim is a key of its own
@@ -217,6 +218,13 @@ def test_biases_count_if_the_file_says_so(tmp_path: Path) -> None:
     tree = config_of("llama-3.1-8b") | {"attention_bias": True, "mlp_bias": True}
     more = 32 * (4096 + 2 * 1024 + 4096 + 2 * 14336 + 4096)
     assert round(model_row(written(tmp_path, tree), name="x1")["params_b"] * GIGA) == 8_030_261_248 + more
+
+
+def test_glm_has_two_norms_a_layer_where_its_successor_has_four(tmp_path: Path) -> None:
+    tree = config_of("glm-4-9b") | {"model_type": "glm", "max_position_embeddings": 131072}  # THUDM/glm-4-9b-chat-hf
+    row = model_row(written(tmp_path, tree), name="x1")
+    assert round(row["params_b"] * GIGA) == 9_399_951_360
+    assert row["max_context"] == 131072
 
 
 def test_tied_head_counts_once(tmp_path: Path) -> None:
