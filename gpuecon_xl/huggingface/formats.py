@@ -32,7 +32,8 @@ def number_format(top: Config, text: Config) -> str:
 
 
 def _quantised(q: Config) -> str:
-    method = q.text("quant_method") if q.has("quant_method") or not q.has("quant_algo") else "modelopt"
+    own = not q.has("quant_method") and (q.has("quant_algo") or q.has("quantization"))
+    method = "modelopt" if own else q.text("quant_method")
     if method in ("fp8", "fbgemm_fp8"):
         return "fp8"
     if method in ("mxfp4", "nvfp4"):

@@ -23,10 +23,11 @@ from gpuecon_xl.huggingface.towers import TOWERS
 from gpuecon_xl.schema import TABLES
 from gpuecon_xl.units import BYTES_16_BIT, GIGA, MIB
 
-MAX_INDEX_BYTES = 64_000_000  # DeepSeek-V3's, with a line for each of 91,991 tensors, has 9 MB
+MAX_INDEX_BYTES = 64_000_000  # the longest published ones, a line for each tensor of hundreds of experts, have about 10 MB
 INDEX_AGREES = 0.02  # an index that differs by more from the architecture is said in the note
 _STATE_DIGITS = 4
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
+_FORMULA = "=+-@"  # what a spreadsheet that opens the CSV would take for the start of a formula
 _MODELS = TABLES["models"]
 
 
@@ -46,13 +47,13 @@ def model_row(config: Path, *, index: Path | None = None, name: str | None = Non
     BadFile
         Naming every key that is missing and every value that cannot be used, all at once.
     """
-    tree = read_json(config)
+    tree = _with_format(read_json(config), config)
     findings = Findings()
     shape, family, precision = _shape(tree, findings)
     title, repository = _names(tree, name, findings)
     others = _aliases(aliases, findings)
-    if source is not None and (not source.strip() or not source.isprintable()):
-        findings.wrong("--source is empty or holds control characters; an address is due")
+    if source is not None and (not source.strip() or not source.isprintable() or source.strip()[0] in _FORMULA):
+        findings.wrong(f"--source is {source[:60]!r}; an address is due")
     total = _total_size(index, findings) if index is not None else None
     problems = findings.sentences()
     if problems:
@@ -70,6 +71,14 @@ def model_row(config: Path, *, index: Path | None = None, name: str | None = Non
         "as_of": dt.date.today(), "confidence": "datasheet", "note": "; ".join(notes),
     }  # fmt: skip
     return {f.name: row.get(f.name) for f in _MODELS.fields}
+
+
+def _with_format(tree: Tree, config: Path) -> Tree:
+    """The file, with the number format that older checkpoints of NVIDIA's ModelOpt keep in a file beside it."""
+    beside = config.with_name("hf_quant_config.json")
+    if tree.get("quantization_config") is None and beside.is_file():
+        return tree | {"quantization_config": read_json(beside)}
+    return tree
 
 
 def _text_tree(tree: Tree) -> Tree:
@@ -137,7 +146,7 @@ def _aliases(text: str | None, findings: Findings) -> list[str]:
 
 
 def _allowed(text: str, where: str, findings: Findings) -> str:
-    if not text.isprintable() or re.search(r"[*?~|]", text) or text[0] in "=+-@" or not key_of(text):
+    if not text.isprintable() or re.search(r"[*?~|]", text) or text[0] in _FORMULA or not key_of(text):
         findings.wrong(f"{where} is {text[:60]!r}; a name of letters and digits, without * ? ~ | and with no = + - @ before it, is due")
     return text
 

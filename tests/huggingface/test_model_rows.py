@@ -205,6 +205,14 @@ def test_quantised_files_give_the_precision(tmp_path: Path, quantization: dict[s
     assert row["params_b"] == _made("llama-3.1-8b.json")["params_b"]
 
 
+def test_number_format_in_a_file_beside(tmp_path: Path) -> None:
+    """nvidia/Qwen3-32B-NVFP4: hf_quant_config.json."""
+    written(tmp_path, {"producer": {"name": "modelopt"}, "quantization": {"quant_algo": "NVFP4", "group_size": 16}}, "hf_quant_config.json")
+    assert model_row(written(tmp_path, config_of("qwen3-32b")), name="x1")["precision"] == "nvfp4"
+    told = config_of("qwen3-32b") | {"quantization_config": {"quant_method": "fp8"}}
+    assert model_row(written(tmp_path, told), name="x1")["precision"] == "fp8"  # the file itself goes first
+
+
 @pytest.mark.parametrize(("dtype", "precision"), [("bfloat16", "bf16"), ("float16", "fp16"), ("float32", "fp32")])
 def test_plain_files_give_the_data_type(tmp_path: Path, dtype: str, precision: str) -> None:
     tree = config_of("llama-3.1-8b") | {"torch_dtype": dtype}
@@ -264,6 +272,15 @@ def test_pattern_may_be_a_list(tmp_path: Path) -> None:
     listed["layers_block_type"] = [words[c] for c in tree["hybrid_override_pattern"]]
     one, other = model_row(written(tmp_path, tree), name="x1"), model_row(written(tmp_path, listed), name="x1")
     assert one == other
+
+
+@pytest.mark.parametrize("file", ["qwen2.5-vl-7b", "qwen2-vl-7b"])
+def test_decoder_keys_at_the_top_or_in_an_object_of_their_own(tmp_path: Path, file: str) -> None:
+    """Newer releases of the library write the same model with a text_config."""
+    flat = config_of(file)
+    top = {k: flat[k] for k in ("architectures", "model_type", "vision_config", "torch_dtype", "tie_word_embeddings")}
+    text = {k: v for k, v in flat.items() if k not in top} | {"model_type": f"{flat['model_type']}_text"}
+    assert model_row(written(tmp_path, top | {"text_config": text}), name="x1") == model_row(written(tmp_path, flat), name="x1")
 
 
 def test_text_alone_of_a_model_with_a_tower(tmp_path: Path) -> None:
