@@ -14,6 +14,7 @@ MIN_BYTES = 44  # no picture is smaller, nor written by XlsxWriter
 MAX_BYTES = 2_000_000
 MAX_SIDE = 20_000  # pixels
 _PNG, _JPEG, _END = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"\xff\xd9"
+_SCAN = 0xDA
 _NO_SIZE = (0xC4, 0xC8, 0xCC)  # markers among those of a frame that have none
 
 
@@ -54,14 +55,16 @@ def _png(picture: bytes) -> tuple[int, int]:
 
 
 def _jpeg(picture: bytes) -> tuple[int, int]:
-    """The size in the frame's head, when the file has an end."""
-    at = 2
+    """The size in the frame's head, when the file has a scan and an end."""
+    at, size = 2, (0, 0)
     while _END in picture[at:]:
         fill, marker, length = struct.unpack_from(">BBH", picture, at)
         if fill != 0xFF or length < 2:
             break
         if 0xC0 <= marker <= 0xCF and marker not in _NO_SIZE:
             high, wide = struct.unpack_from(">HH", picture, at + 5)
-            return wide, high
+            size = wide, high
+        if marker == _SCAN:
+            return size
         at += 2 + length
     return 0, 0

@@ -52,6 +52,7 @@ def run(args: argparse.Namespace, busy: Callable[[str], AbstractContextManager[N
     texts = _book(args.texts, "--texts", "a folder") if args.texts is not None else None
     for language in LANGUAGES if texts is not None else ():
         load(language, texts)
+    from gpuecon_xl.quote.pdf import office
     from gpuecon_xl.report import mail, pdf, picture, send
 
     sender = _one(mail.addresses([args.sender], "--from")) if args.sender is not None else None
@@ -65,7 +66,7 @@ def run(args: argparse.Namespace, busy: Callable[[str], AbstractContextManager[N
     if wants_mail:
         picture.ready()
     if args.pdf:
-        pdf.office()
+        office()
     from gpuecon_xl.report.content import make_report
     from gpuecon_xl.report.figures import SourceBook
     from gpuecon_xl.report.workbook import workbook_bytes
@@ -77,7 +78,7 @@ def run(args: argparse.Namespace, busy: Callable[[str], AbstractContextManager[N
         made = {"out": body}
         files = [mail.Attachment(targets["out"].name, body)]
         if args.pdf:
-            made["pdf"] = pdf.pdf_bytes(body)
+            made["pdf"] = pdf.pdf_bytes(body, report.speech.lang)
             files.append(mail.Attachment(targets["pdf"].name, made["pdf"], ("application", "pdf")))
         message = mail.message(report, files, sender, to, draft=server is None) if wants_mail else None
         if args.eml is not None and message is not None:

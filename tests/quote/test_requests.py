@@ -350,7 +350,7 @@ def test_seller_file_is_checked(tmp_path: Path) -> None:
 
 
 PNG = (SAMPLES / "logo.png").read_bytes()
-JPEG = bytes.fromhex("ffd8ffe000104a46494600010100000100010000fffe0010" + "61" * 14 + "ffc0000b080040006001011100ffd9")
+JPEG = bytes.fromhex("ffd8ffe000104a46494600010100000100010000fffe0010" + "61" * 14 + "ffc0000b080040006001011100ffda0008010100003f007fffd9")
 
 
 def test_a_logo_is_a_whole_picture(tmp_path: Path) -> None:
