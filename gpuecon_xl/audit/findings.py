@@ -5,7 +5,9 @@ Here: the finding, its kinds, collecting them. Not here: how anything is found (
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from openpyxl.utils import get_column_letter
 
@@ -54,6 +56,13 @@ def shown(value: object) -> str:
     """A cell's content in a sentence: short, on one line."""
     text = " ".join(f"{value:.12g}".split() if isinstance(value, float) else str(value).split())
     return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
+
+
+def runs(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Neighbouring numbers as first and last."""
+    for _, group in groupby(enumerate(sorted(numbers)), key=lambda x: x[1] - x[0]):
+        pair = [n for _, n in group]
+        yield pair[0], pair[-1]
 
 
 @dataclass

@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from gpuecon_xl.audit.findings import Findings
+from gpuecon_xl.audit.findings import Findings, runs
 from gpuecon_xl.audit.inputs import ERRORS
 from gpuecon_xl.audit.shape import Cell, Shape
 from gpuecon_xl.cells import CellError, Cells, TableValues, needs, plain, serial
 from gpuecon_xl.ops import Expr
-from gpuecon_xl.reader import named_cell, values_of
+from gpuecon_xl.reader import MAX_ROWS, named_cell, values_of
 
 REL = 1e-6  # two programs calculate alike; what differs more is another value
 ABS = 1e-7  # sums of figures in the millions that cancel out
@@ -39,11 +39,30 @@ def check_stored(shape: Shape, found: Findings, odd: set[Cell]) -> None:
         for title in dict.fromkeys(at[0] for at in hollow):
             here = [at[1:] for at in hollow if at[0] == title]
             found.add("stale", title, min(here), "some_values", count=len(here))
-        for at, (was, value) in stale.items() if not hollow else ():  # what reads a cell without a value is not told on top
-            found.add("stale", at[0], at[1:], due=str(plain(value)), found="" if was is None else was)
-    for at in errors:
-        if at in roots:
-            found.add("error", at[0], at[1:], found=errors[at].code, followers=followers.get(at, 0))
+        if not hollow:  # what reads a cell without a value is not told on top
+            _tell_stale(found, stale)
+    for cells_ in _columns(roots):
+        at, code = cells_[0], errors[cells_[0]].code
+        found.add("error", at[0], at[1:], count=len(cells_), found=code, followers=sum(followers.get(c, 0) for c in cells_))
+
+
+def _tell_stale(found: Findings, stale: dict[Cell, tuple[Any, Any]]) -> None:
+    # a program that counts with numbers typed as text shows a value where Excel shows an error; the text is told already
+    lenient = found.any_of("text_number", "unit", "range")
+    told = {at for at, (was, value) in stale.items() if not (lenient and isinstance(value, CellError))}
+    for cells in _columns(told):
+        was, value = stale[cells[0]]
+        found.add("stale", cells[0][0], cells[0][1:], count=len(cells), due=str(plain(value)), found="" if was is None else was)
+
+
+def _columns(cells: Iterable[Cell]) -> Iterator[list[Cell]]:
+    """Neighbours in one column together: what happened to one row happened to the next."""
+    by_column: dict[tuple[str, int], list[int]] = {}
+    for sheet, row, column in cells:
+        by_column.setdefault((sheet, column), []).append(row)
+    for (sheet, column), rows in by_column.items():
+        for first, last in runs(rows):
+            yield [(sheet, row, column) for row in range(first, last + 1)]
 
 
 def is_empty(shape: Shape, at: Cell) -> bool:
@@ -97,9 +116,11 @@ def _recomputed(
     owner = {id(e): at for at, e in errors.items()}
     stale: dict[Cell, tuple[Any, Any]] = {}
     comes_from: dict[Cell, Cell] = {}
+    evaluated: set[Cell] = set()
     for at, value in _values(shape, stored):
         if at in odd:
             continue
+        evaluated.add(at)
         mine = errors.get(at)
         if isinstance(value, CellError) and mine is not None:
             source = owner.get(id(value))
@@ -108,9 +129,12 @@ def _recomputed(
             continue
         cell = shape.cached(at)
         has = mine if mine is not None else computed.get(at) if at in computed else None if cell is None else cell.value
-        if not alike(has, value):
-            stale[at] = (mine.code if mine is not None else has, value)
-    roots = {at for at in errors if at not in comes_from and at not in stale}
+        if mine is None and not alike(has, value):  # an error is told as one, whatever the formula should give
+            stale[at] = (has, value)
+    for at in errors.keys() - evaluated:
+        if (source := _read_error(shape, at, errors)) is not None:
+            comes_from[at] = source
+    roots = {at for at in errors if at not in comes_from}
     followers: Counter[Cell] = Counter()
     for at in comes_from:
         seen = {at}
@@ -120,6 +144,16 @@ def _recomputed(
             top = comes_from[top]
         followers[top] += 1
     return stale, roots, followers
+
+
+def _read_error(shape: Shape, at: Cell, errors: dict[Cell, CellError]) -> Cell | None:
+    """A cell with an error that a formula reads."""
+    for a in shape.where.areas(shape.formula_at(at), *at):
+        for row in range(a.top, min(a.bottom, a.top + MAX_ROWS) + 1):
+            for column in range(a.left, a.right + 1) if a.right - a.left < MAX_ROWS else ():
+                if (a.sheet, row, column) in errors and (a.sheet, row, column) != at:
+                    return a.sheet, row, column
+    return None
 
 
 def _as_stored(shape: Shape, errors: dict[Cell, CellError], computed: dict[Cell, Any]) -> Cells:
@@ -144,7 +178,9 @@ def _as_stored(shape: Shape, errors: dict[Cell, CellError], computed: dict[Cell,
     names: dict[str, Any] = {}
     for name in shape.book.formulas.defined_names:
         target = named_cell(shape.book, name)
-        names[name] = _as_number(shape.book.values[target[0]].cell(*target[1:]).value) if target is not None else None
+        if target is not None:
+            value = _as_number(shape.book.values[target[0]].cell(*target[1:]).value)
+            names[name] = errors.get(target) or (CellError(value) if isinstance(value, str) and value in ERRORS else value)
     return Cells(tables, names)
 
 

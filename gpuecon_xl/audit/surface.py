@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterable, Iterator
-from itertools import groupby
+from collections.abc import Iterator
 from typing import Any
 
-from gpuecon_xl.audit.findings import Findings, address
+from gpuecon_xl.audit.findings import Findings, address, runs
 from gpuecon_xl.audit.references import outside
 from gpuecon_xl.audit.shape import Shape, formula_text
 from gpuecon_xl.catalog import shipped
@@ -45,7 +44,7 @@ def check_names(shape: Shape, found: Findings) -> None:
             continue
         text = str(book.formulas.defined_names[name].attr_text or "")
         points = named_cell(book, name)
-        if points != at and "#REF!" not in text:
+        if points != at and "#REF!" not in text.upper():
             where = f"{points[0]}!{address(*points[1:])}" if points is not None else text
             found.add("name", at[0], at[1:], "name_moved", due=due, name=name, found=where)
     for name, d, sheet in defined:
@@ -53,7 +52,7 @@ def check_names(shape: Shape, found: Findings) -> None:
         at = rows.get(name) if not sheet else None
         title = at[0] if at is not None else sheet or str(book.formulas.sheetnames[0])
         cell = at[1:] if at is not None else None
-        if "#REF!" in text:
+        if "#REF!" in text.upper():
             found.add("broken", title, cell, "broken_name", name=name, found=text)
         elif outside("=" + text):
             found.add("external", title, cell, "external_name", name=name, found=text)
@@ -170,13 +169,6 @@ def check_hidden(shape: Shape, found: Findings) -> None:
 
 def _span(first: object, last: object) -> str:
     return str(first) if first == last else f"{first}–{last}"
-
-
-def runs(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Neighbouring numbers as first and last."""
-    for _, group in groupby(enumerate(sorted(numbers)), key=lambda x: x[1] - x[0]):
-        pair = [n for _, n in group]
-        yield pair[0], pair[-1]
 
 
 # ------------------------------------------------------------------------------------------------ protection
