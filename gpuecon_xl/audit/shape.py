@@ -53,9 +53,14 @@ class Shape:
     sheets: dict[str, str] = field(default_factory=dict)  # key of a sheet: its title in the book
     tables: dict[str, tuple[SheetSpec, TableSpec]] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        # a workbook looks through all its sheets for each title
+        self._cells = {ws.title: ws._cells for ws in self.book.formulas.worksheets}
+        self._cached = {ws.title: ws._cells for ws in self.book.values.worksheets}
+
     def cell(self, at: Cell) -> Any:
         """The cell as it stands, or None."""
-        return self.book.formulas[at[0]]._cells.get(at[1:])
+        return self._cells[at[0]].get(at[1:])
 
     def formula_at(self, at: Cell) -> str:
         """The formula of a cell, empty when it holds none."""
@@ -63,7 +68,7 @@ class Shape:
 
     def cached(self, at: Cell) -> Any:
         """The cell with the value that was stored, or None."""
-        return self.book.values[at[0]]._cells.get(at[1:])
+        return self._cached[at[0]].get(at[1:])
 
     def column(self, table: str, column: str) -> Column | None:
         """What the template knows of a column."""

@@ -17,6 +17,7 @@ from gpuecon_xl.lang import LANGUAGES
 
 Books = dict[tuple[str, str], tuple[Path, set[Planted]]]
 SETS = {"surface": SURFACE, "circle": CIRCLE, "errors": ERRORS}
+BY_OFFICE = [("surface", "en"), ("surface", "de"), ("surface", "da"), ("circle", "en"), ("errors", "da")]
 LEAST = 60
 
 
@@ -44,7 +45,7 @@ def faulty(templates: dict[str, Path], once: Callable[..., Any]) -> Books:
 @pytest.fixture(scope="module")
 def recalculated(faulty: Books, once: Callable[..., Any]) -> dict[Path, Path]:
     """The same books after LibreOffice has opened, recalculated and saved them."""
-    found: dict[Path, Path] = once("faulty-office", lambda folder: soffice_convert([p for p, _ in faulty.values()], folder))
+    found: dict[Path, Path] = once("faulty-office", lambda folder: soffice_convert([faulty[key][0] for key in BY_OFFICE], folder))
     return found
 
 
@@ -70,8 +71,7 @@ def test_all_faults_and_nothing_else_in_a_file_of_openpyxl(faulty: Books, name: 
 
 @needs_libreoffice
 @pytest.mark.libreoffice
-@pytest.mark.parametrize("lang", LANGUAGES)
-@pytest.mark.parametrize("name", list(SETS))
+@pytest.mark.parametrize(("name", "lang"), BY_OFFICE)
 def test_all_faults_in_a_file_of_libreoffice(faulty: Books, recalculated: dict[Path, Path], name: str, lang: str) -> None:
     path, planted = faulty[name, lang]
     office = recalculated[path]
