@@ -52,9 +52,14 @@ def address(row: int, column: int) -> str:
     return f"{get_column_letter(column)}{row}"
 
 
+def printable(text: str) -> str:
+    """A text of a user's file on one line, without characters that steer a terminal."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
 def shown(value: object) -> str:
     """A cell's content in a sentence: short, on one line."""
-    text = " ".join(f"{value:.12g}".split() if isinstance(value, float) else str(value).split())
+    text = " ".join(printable(f"{value:.12g}" if isinstance(value, float) else str(value)).split())
     return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
 
 
@@ -94,7 +99,7 @@ class Findings:
         """
         shorts = {k: shown(v) for k, v in values.items()}
         key = sentence or kind
-        should = due or self.texts(f"audit.{key}_due", **shorts)
+        should = printable(due) if due else self.texts(f"audit.{key}_due", **shorts)
         row, column = at or (0, 0)
         made = Finding(
             kind, NOTE if note else LEVELS[kind], sheet, address(row, column) if at else "", self.texts(f"audit.{key}", **shorts), should, count

@@ -2,7 +2,7 @@
 
 Here: the template's tables laid over the book's; for a book of another layout, its own columns. Not here: what is made of a difference
 (`formulas`, `surface`). A book of the layout that this version writes (property gpuecon_layout) is held against the template. Another
-one (an older version, another catalogue's rows) is held against itself: the formula that a column has in most of its rows is the column's.
+one (an older version) is held against itself: the formula that a column has in most of its rows is the column's.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from gpuecon_xl.audit.inputs import ERRORS
 from gpuecon_xl.audit.shape import Cell, Shape
 from gpuecon_xl.cells import CellError, Cells, TableValues, needs, plain, serial
 from gpuecon_xl.ops import Expr
-from gpuecon_xl.reader import MAX_ROWS, named_cell, values_of
+from gpuecon_xl.reader import named_cell, values_of
 
 REL = 1e-6  # two programs calculate alike; what differs more is another value
 ABS = 1e-7  # sums of figures in the millions that cancel out
@@ -149,10 +149,13 @@ def _recomputed(
 def _read_error(shape: Shape, at: Cell, errors: dict[Cell, CellError]) -> Cell | None:
     """A cell with an error that a formula reads."""
     for a in shape.where.areas(shape.formula_at(at), *at):
-        for row in range(a.top, min(a.bottom, a.top + MAX_ROWS) + 1):
-            for column in range(a.left, a.right + 1) if a.right - a.left < MAX_ROWS else ():
-                if (a.sheet, row, column) in errors and (a.sheet, row, column) != at:
-                    return a.sheet, row, column
+        if (a.top, a.left) == (a.bottom, a.right):
+            inside: Iterable[Cell] = [(a.sheet, a.top, a.left)]
+        else:
+            inside = (e for e in errors if e[0] == a.sheet and a.top <= e[1] <= a.bottom and a.left <= e[2] <= a.right)
+        source = next((e for e in inside if e in errors and e != at), None)
+        if source is not None:
+            return source
     return None
 
 
