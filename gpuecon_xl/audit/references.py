@@ -194,7 +194,7 @@ class Where:
 
     def resolved(self, text: str, sheet: str, row: int, column: int) -> tuple[Any, ...]:
         """The formula with every reference as the cells it means."""
-        return tuple((self.area(t, sheet, row, column) or t) if t[0] in ("area", "table") else t for t in tokens(text))
+        return tuple(self.area(t, sheet, row, column) or t for t in tokens(text))
 
     def same(self, one: str, other: str, sheet: str, row: int, column: int) -> bool:
         """Whether two texts are one formula in this cell."""

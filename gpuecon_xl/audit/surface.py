@@ -198,14 +198,13 @@ def check_protection(shape: Shape, found: Findings) -> None:
         if not s.editable and not ws.protection.sheet:
             first = min((at[1:] for at in shape.wanted if at[0] == region.sheet), default=(region.first, 1))
             found.add("unprotected", region.sheet, first, "unprotected_sheet")
-        for c in t.columns:
-            if c.kind != "input" or c.name not in region.columns:
-                continue
-            for r in range(region.count):
-                cell = ws._cells.get((region.first + r, region.columns[c.name]))
-                # a row that was added below has no look of its own
-                if cell is not None and is_locked(cell) and (ws.protection.sheet or cell._style.protectionId or cell.has_style):
-                    shut.setdefault((region.sheet, region.columns[c.name]), set()).add(region.first + r)
+        inputs = [region.columns[c.name] for c in t.columns if c.kind == "input" and c.name in region.columns]
+        for row in range(region.first, region.first + region.count):
+            there = {column: cell for column in inputs if (cell := ws._cells.get((row, column))) is not None}
+            closed = [column for column, cell in there.items() if is_locked(cell)]
+            # a row that was added below has no look of its own: all of it counts as locked, which matters on a protected sheet only
+            for column in closed if ws.protection.sheet or len(closed) < len(there) else ():
+                shut.setdefault((region.sheet, column), set()).add(row)
     for cells, kind in ((open_, "unprotected"), (shut, "locked")):
         for (title, column), rows in cells.items():
             for top, last in runs(rows):

@@ -10,7 +10,7 @@ from typing import Any
 import openpyxl
 import pytest
 from edits import Edited, edited_books
-from oracles import cached_values, is_error, needs_libreoffice, soffice_convert
+from oracles import _References, cached_values, is_error, needs_libreoffice, soffice_convert
 
 from gpuecon_xl.audit.findings import Finding
 from gpuecon_xl.audit.whole import Audit, audit_book
@@ -66,6 +66,18 @@ def test_a_template_of_an_edited_catalogue_is_clean(templates: dict[str, Path], 
     write_template(path, catalog=load_catalog(edited))
     audit = audit_book(path)
     assert (audit.findings, audit.current) == ([], True)
+
+
+def test_references_written_as_cells(templates: dict[str, Path], tmp_path: Path) -> None:
+    """A program that knows no tables writes each reference as cells; the formulas are the same."""
+    e = Edited(templates["da"])
+    references = _References(e.book)
+    for ws in e.book.worksheets:
+        for (row, _), c in ws._cells.items():
+            if c.data_type == "f":
+                c.value = references.plain(c.value, row)
+    assert not any("[" in c.value for c in e.where["Candidates"][0]._cells.values() if c.data_type == "f")
+    assert [f.kind for f in audit_book(e.save(tmp_path / "cells.xlsx")).findings] == ["stale"]
 
 
 # ------------------------------------------------------------------------------------------------ edits
@@ -179,8 +191,8 @@ def test_what_people_may_do_besides_typing_figures(templates: dict[str, Path], t
     own = e.book.create_sheet("Notizen")
     own["A1"], own["A2"], own["A3"] = "Notiz", "=SUM(Prices[typical])", "=A2*2"
     e.extend("Prices", 10)
-    e.add("Prices", row=e.count("Prices") - 1, gpu="RTX A6000", typical=3_000, currency="EUR", source="offer", as_of=dt.datetime(2026, 11, 1))
-    e.like("Cards", "L40S", gpu="RTX A6000")
+    e.add("Prices", row=e.count("Prices") - 1, gpu="Our own card", typical=3_000, currency="EUR", source="offer", as_of=dt.datetime(2026, 11, 1))
+    e.like("Cards", "L40S", gpu="Our own card")
     row = e.row("Prices", "RTX 5090")
     e.write(e.cell("Prices", row, "typical"), f"=({e.cell('Prices', row, 'low').coordinate}+{e.cell('Prices', row, 'high').coordinate})/2")
     e.cell("Prices", row, "typical").number_format = '#,##0 "€"'

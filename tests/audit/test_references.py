@@ -31,6 +31,7 @@ HERE = ("Preise", 12, 3)
         ("=SUM(Versus[rel])", "=SUM('My sheet'!$B$31:$B$35)"),
         ("=IFERROR(Prices[low],0)", "=_xlfn.IFERROR(Prices[low];0)"),
         ("=CEILING(pue,1)", "=COM.MICROSOFT.CEILING(pue,1)"),
+        ("=MAX(pue,1)", "=MAX(Annahmen!$B$12,1)"),
         ("=IF(TRUE,1,2)", "=IF(TRUE(),1,2)"),
         ('="a, b"&" c"', '="a, b" & " c"'),
         ("=ROWS(Prices[#All])", "=ROWS(Prices[[#All]])"),
