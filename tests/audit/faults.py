@@ -86,7 +86,7 @@ def _name_gone(e: Edited, k: int) -> list[Planted]:
 
 
 def _name_moved(e: Edited, k: int) -> list[Planted]:
-    name = ("utilization", "residual_share", "overlap")[k]
+    name = ("utilization", "residual_share", "yield_utilization")[k]
     at = e.cell("Assumptions", e.row("Assumptions", name), "value")
     e.book.defined_names[name].attr_text = f"'{at.parent.title}'!${at.column_letter}${at.row + 1}"
     return [Planted("name", f"{at.parent.title}!{at.coordinate}")]
