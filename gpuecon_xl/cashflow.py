@@ -82,7 +82,8 @@ def cash_flow(
     ----------
     workload, build : names in the catalogue.  rate, api : offers compared with; None are the assumptions' own.
     fx : dollars for a euro from a day on; before the first one, and without any, the assumption `usd_per_eur` holds.
-    options : assumptions to replace, and `tok_s`, as in `functions.tokps`; `case` moves price and assumptions, not use and tok/s.
+    options : assumptions to replace, and `tok_s` (else that of the fastest layout), as in `functions.tokps`; `case` moves price
+        and assumptions, not use and tok/s.
 
     Raises
     ------
@@ -95,7 +96,7 @@ def cash_flow(
     offer = held.find("cloud_rates", rate or held.assumption("compare_rate"))
     other = held.find("api_prices", api or held.assumption("compare_api"))
     use = _use(call, None, True)
-    tok_s = check_number(_tok_s(call, load, server), "tok_s", positive=True)
+    tok_s = check_number(tok_s_of_build(call, load, server), "tok_s", positive=True)
     basis, rates, given = _basis(call, server, use)
     euro, hours, months = call.number("usd_per_eur"), rates["horizon_h"], rates["horizon_months"]
     rented = rent_per_use(price_eur(offer["rate_hour"], offer["currency"], euro) * server["gpus"], hours, call.number("rel_stated"))
@@ -130,7 +131,7 @@ def cash_flow(
     return CashFlow(table, basis["tco_eur"], present, against["rent"], against["api"])
 
 
-def _tok_s(call: _Call, load: Mapping[str, Any], server: Mapping[str, Any]) -> float:
+def tok_s_of_build(call: _Call, load: Mapping[str, Any], server: Mapping[str, Any]) -> float:
     """Output tokens per second of the workload on the build, or the option."""
     call.options.setdefault("input_tokens", load["input_tokens"])
     call.options.setdefault("output_tokens", load["output_tokens"])

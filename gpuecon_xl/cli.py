@@ -195,6 +195,14 @@ def _report_parser(parser: _Parser) -> None:
     _add_json(parser)
 
 
+def _risk_parser(parser: _Parser) -> None:
+    from gpuecon_xl.montecarlo.command import add_arguments
+
+    add_arguments(parser)
+    _add_catalog(parser)
+    _add_json(parser)
+
+
 def _quote_parser(parser: _Parser) -> None:
     from gpuecon_xl.quote.command import add_quote_arguments
 
@@ -620,6 +628,12 @@ def _how_many(unknown: Any) -> int:
     return len(unknown)
 
 
+def _run_risk(args: argparse.Namespace) -> None:
+    from gpuecon_xl.montecarlo.command import run
+
+    run(args, _busy, _json, _table)
+
+
 def _run_quote(args: argparse.Namespace) -> None:
     from gpuecon_xl.quote.command import run_quote
 
@@ -829,6 +843,8 @@ def commands() -> dict[str, Command]:
                 _book_parser, _run_inputs),
         Command("values", lambda: "Every formula cell of a workbook, computed from its inputs without Excel.", "gpuecon values edited.xlsx --json",
                 _book_parser, _run_values),
+        Command("risk", lambda: "Draw every range at once: quantiles of the cost, and how often owning beats renting.",
+                "gpuecon risk --draws 100000 -o risk.xlsx", _risk_parser, _run_risk),
         Command("quote", lambda: "An offer for a customer from a short request: letter, live economics page, sources.",
                 "gpuecon quote request.toml -o offer.xlsx --book edited.xlsx", _quote_parser, _run_quote),
         Command("quotes", lambda: "An offer for each row of a table, in parallel, numbered, with a summary and a log.",

@@ -262,6 +262,10 @@ class _Writer:
                 if count:
                     self._validation(ws, t, c, header + 1, header + count, column)
             self._marks(ws, c, header + 1, header + count, column)
+        scaled = [first + i for i, c in enumerate(t.columns) if c.name in t.scale]
+        if scaled:  # a grid: one scale over its neighbouring columns, cheap is green
+            colours = {"type": "3_color_scale", "min_color": "#B7E1C0", "mid_color": "#FFF9DB", "max_color": "#F4B6B6"}
+            ws.conditional_format(header + 1, scaled[0], header + count, scaled[-1], colours)
         if t.columns[-1].fmt in _LEFT and not t.spill:  # a long text is cut at the table's edge instead of running on
             for r in range(count):
                 ws.write_string(header + 1 + r, first + len(t.columns), " ", self.fmt("edge", "head"))

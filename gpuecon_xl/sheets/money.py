@@ -12,12 +12,10 @@ from gpuecon_xl.ops import (
     if_error,
     index,
     join,
-    large,
     lift,
     look_up,
     match,
     maximum,
-    minimum,
     name,
     not_available,
     where,
@@ -27,7 +25,7 @@ from gpuecon_xl.sheets.candidates import BUILD_SLOTS
 from gpuecon_xl.sheets.model import SPARE_ROWS, Chart, SheetSpec, TableSpec
 from gpuecon_xl.sheets.ranges import ENDS, case_of, cases_table, cost_of_end, end_of
 from gpuecon_xl.sheets.throughput import LONG, SPEED_BATCHES, SPEED_CARDS, SPEED_MODELS
-from gpuecon_xl.units import GIGA, MONTHS_YEAR, TINY
+from gpuecon_xl.units import MONTHS_YEAR, TINY
 
 
 def sourced_price(row: Expr) -> Expr:
@@ -502,96 +500,3 @@ def reference_rows() -> tuple[Expr, Expr]:
     fleet = match(name("look_at_build"), col("Builds", "build"))
     cand = match(join(reference_workload(), "/", name("look_at_build")), col("Candidates", "key"))
     return fleet, cand
-
-
-DRIVERS = ("price", "output_tok_s", "utilization", "electricity_eur_kwh", "pue", "chassis_eur_gpu", "maintenance_share_year", "horizon_years",
-           "colo_eur_year", "residual_share", "licence_eur_gpu_year", "staff_eur_gpu_year", "idle_share", "host_w_gpu", "hosting_eur_kw_month",
-           "failure_share_year", "ramp_months")  # fmt: skip
-
-
-def sensitivity_sheet() -> SheetSpec:
-    """One driver at a time, low and high, sorted: what moves the cost of a million tokens."""
-    s = SheetSpec("sensitivity", False, tab="result")
-    t = TableSpec("Scenarios", title="table.scenarios", note="note.scenarios")
-    cases = [("base", "base"), *((d, end) for d in DRIVERS for end in ("low", "high"))]
-    t.fixed("driver", [c[0] for c in cases], "text", 24)
-    t.fixed("end", [c[1] for c in cases], "text", 8)
-    at_build, at_candidate = reference_rows()
-    t.formula("build_row", at_build, "whole", 8)
-    t.formula("candidate_row", at_candidate, "whole", 8)
-    fleet, cand = t.cell("build_row"), t.cell("candidate_row")
-    price_row = index(col("Fleet", "price_row"), fleet)
-    is_low = equal(t.cell("end"), "low")
-
-    def of_range(driver: str, base: Expr, low: Expr, high: Expr) -> Expr:
-        low, high = where(equal(low, ""), base, low), where(equal(high, ""), base, high)
-        return lift(where(equal(t.cell("driver"), driver), where(is_low, low, high), base))
-
-    currency = index(col("Prices", "currency"), price_row)
-
-    def price(end: str) -> Expr:
-        cell = index(col("Prices", end), price_row)
-        return lift(where(equal(cell, ""), "", t.expression("price_eur", price=cell, currency=currency)))
-
-    t.formula("price_low_eur", price("low"), "money", 12, "EUR")
-    t.formula("price_high_eur", price("high"), "money", 12, "EUR")
-    t.formula(
-        "price_eur", of_range("price", index(col("Fleet", "price_eur"), fleet), t.cell("price_low_eur"), t.cell("price_high_eur")), "money", 12, "EUR"
-    )
-    tok_s = of_range("output_tok_s", *(index(col("Candidates", c), cand) for c in ("output_tok_s", "output_tok_s_low", "output_tok_s_high")))
-    t.formula("output_tok_s", tok_s, "whole", 12, "token/s")
-    for driver in DRIVERS[2:]:
-        row = match(driver, col("Assumptions", "name"))
-        low, high = index(col("Assumptions", "low"), row), index(col("Assumptions", "high"), row)
-        base = index(col("Fleet", driver), fleet) if driver == "chassis_eur_gpu" else name(driver)
-        t.formula(driver, of_range(driver, base, low, high), "auto", 12)
-    t.joins.append(("Cards", index(col("Fleet", "gpu_row"), fleet)))
-    t.given["gpus"] = index(col("Builds", "gpus"), fleet)
-    t.quantity("horizon_h", "whole", 10)
-    t.quantity("horizon_months", "one", 10)
-    t.quantity("mean_use", "pct", 10)
-    for part in ("electricity_eur", "maintenance_eur", "running_eur", "spares_eur", "hosting_eur", "interest_eur", "residual_eur", "tco_eur"):
-        t.quantity(part, "money", 12, utilization=t.cell("mean_use"))
-    t.quantity("tokens_served_m", "whole", 12, utilization=t.cell("mean_use"))
-    t.quantity("cost_eur_mtok", "rate", 12)
-    d = TableSpec("Tornado", title="table.tornado", note="note.tornado")
-    d.fixed("n", [float(i + 1) for i in range(len(DRIVERS))], "whole", 5)
-    d.fixed("driver", list(DRIVERS), "text", 24)
-    base = index(col("Scenarios", "cost_eur_mtok"), 1)
-    first = match(d.cell("driver"), col("Scenarios", "driver"))
-    d.formula("at_low", index(col("Scenarios", "cost_eur_mtok"), first), "rate", 12, "EUR/1e6 output tokens")
-    d.formula("at_high", index(col("Scenarios", "cost_eur_mtok"), first + 1), "rate", 12, "EUR/1e6 output tokens")
-    d.formula(
-        "swing",
-        maximum(maximum(d.cell("at_low"), d.cell("at_high")), base) - minimum(minimum(d.cell("at_low"), d.cell("at_high")), base),
-        "rate",
-        12,
-        "EUR/1e6 output tokens",
-    )
-    d.formula("order_key", d.cell("swing") - d.cell("n") / GIGA, "rate", 12)
-    o = TableSpec("TornadoSorted", title="table.tornado_sorted", note="note.tornado")
-    o.fixed("n", [float(i + 1) for i in range(len(DRIVERS))], "whole", 5)
-    o.formula("row", match(large(col("Tornado", "order_key"), o.cell("n")), col("Tornado", "order_key")), "whole", 6)
-    which = index(col("Tornado", "driver"), o.cell("row"))
-    o.formula("driver", words(join("driver_", which)), "text", 28)
-    o.formula("below", index(col("Tornado", "at_low"), o.cell("row")) - base, "signed", 12, "EUR/1e6 output tokens")
-    o.formula("above", index(col("Tornado", "at_high"), o.cell("row")) - base, "signed", 12, "EUR/1e6 output tokens")
-    o.formula("swing", index(col("Tornado", "swing"), o.cell("row")), "rate", 12, "EUR/1e6 output tokens")
-    s.chart(
-        Chart(
-            "tornado",
-            "TornadoSorted",
-            "driver",
-            [("below", "label.below"), ("above", "label.above")],
-            "chart.tornado",
-            "axis.driver",
-            "axis.change_eur_mtok",
-            width=900,
-            height=480,
-            y_format="0.00",
-        )
-    )
-    s.table(o.lead("driver", "below", "above", "swing"))
-    s.table(d.lead("driver", "at_low", "at_high", "swing"))
-    s.table(t)
-    return s
