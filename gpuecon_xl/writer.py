@@ -40,7 +40,7 @@ _NUMBER = {
 _LEFT = frozenset(("text", "wrap", "link", "strong", "date"))
 _NAVY, _GREY, _PALE, _BLUE, _LINE = "#17365D", "#595959", "#FFF9DB", "#1F4FD8", "#BFBFBF"
 _TAB = {"input": "#F2C230", "calc": "#7F7F7F", "result": "#2E75B6", "info": "#17365D"}
-_SERIES = ("#1F4E79", "#E07B39", "#5B9A68", "#9B6FB0", "#B03A48")
+_SERIES = ("#1F4E79", "#E07B39", "#5B9A68", "#9B6FB0", "#B03A48", "#7F7F7F", "#C9A227")
 _MAX_NAME = re.compile(r"^[A-Za-z]{1,3}[0-9]+$")
 
 
@@ -401,6 +401,10 @@ class _Writer:
         y: dict[str, Any] = {"name": self.texts(spec.y_title), **number, "major_gridlines": grid}
         if spec.categories == "use":
             x["num_format"] = "0%"
+        if spec.categories == "rate_hour":
+            x["num_format"] = "0.00"
+        if spec.kind == "line":
+            x["label_position"] = "low"  # below the plot also where lines fall below 0
         if spec.kind in ("bar", "tornado"):  # categories stand on the vertical axis, the first on top
             chart.set_y_axis({**x, "reverse": True, "label_position": "low"})
             chart.set_x_axis({**y, "label_position": "high"})

@@ -15,10 +15,11 @@ import xlsxwriter
 from gpuecon_xl import __version__
 from gpuecon_xl.lang import Texts
 from gpuecon_xl.montecarlo.draw import QUANTILES, Risk
+from gpuecon_xl.schema import SHARES
 from gpuecon_xl.writer import CREATED
 
 _NAVY, _GREY = "#17365D", "#595959"
-_FORMAT = {"EUR": "#,##0;-#,##0;0", "EUR/1e6 output tokens": "#,##0.000", "token/s": "#,##0", "1": "0.0%", "1/year": "0.0%"}
+_FORMAT = {"EUR": "#,##0;-#,##0;0", "EUR/1e6 output tokens": "#,##0.000", "token/s": "#,##0", "1/year": "0.0%"}
 
 
 def write_risk(path: Path, found: Risk, texts: Texts) -> None:
@@ -57,7 +58,8 @@ class _Sheet:
         ws, t = self.ws, self.t
         ws.hide_gridlines(2)
         ws.set_column(0, 0, 46)
-        ws.set_column(1, 6, 15)
+        ws.set_column(1, 5, 15)
+        ws.set_column(6, 6, 28)
         ws.set_row(0, 26)
         ws.write_string(0, 0, t("risk.title"), self.look(bold=True, font_size=18, font_color=_NAVY))
         self.row = 1
@@ -85,7 +87,7 @@ class _Sheet:
         for r in found.ranges:
             ws.write_string(self.row, 0, t(f"label.{r.name}"), self.look())
             for c, value in enumerate((r.low, r.typical, r.high)):
-                ws.write_number(self.row, 1 + c, value, self.look(_FORMAT.get(r.unit, "#,##0.###")))
+                ws.write_number(self.row, 1 + c, value, self.look("0.0%" if r.name in SHARES else _FORMAT.get(r.unit, "#,##0.00")))
             ws.write_string(self.row, 4, self.unit(r.unit), self.look(font_color=_GREY, align="right"))
             self.row += 1
         self.row += 1
@@ -93,7 +95,7 @@ class _Sheet:
         first = self.row
         for low, high, share in found.bars:
             for c, (value, number) in enumerate(((low, "0.000"), (high, "0.000"), (share, "0.00%"))):
-                ws.write_number(self.row, c, value, self.look(number, align="right"))
+                ws.write_number(self.row, c, value, self.look(number, align="left" if c == 0 else "right"))
             self.row += 1
         self.chart(at, first, self.row - 1)
         ws.freeze_panes(3, 0)

@@ -1,4 +1,4 @@
-"""TCO, Cost, Perf per Euro, Rent, Own vs API, Break-even, Sensitivity: what it costs."""
+"""TCO, Cost, Perf per Euro, Rent, Own vs API, Break-even: what it costs."""
 
 from __future__ import annotations
 
@@ -154,7 +154,9 @@ def fleet_table() -> TableSpec:
 def tco_sheet(catalog: Catalog) -> SheetSpec:
     """Total cost of ownership, card by card and build by build."""
     s = SheetSpec("tco", False, freeze_columns=1, tab="result", print_columns=15)
-    parts = [(c, f"label.{c}") for c in ("capex_eur", "electricity_eur", "maintenance_eur", "running_eur")]
+    parts = [
+        (c, f"label.{c}") for c in ("capex_eur", "electricity_eur", "maintenance_eur", "running_eur", "spares_eur", "hosting_eur", "interest_eur")
+    ]
     count = len(catalog.rows("prices"))
     s.chart(Chart("stacked", "TcoCards", "gpu", parts, "chart.tco", "axis.gpu", "axis.eur", rows=(0, min(count, 8) - 1), width=900, height=380))
     s.table(tco_cards_table(count + SPARE_ROWS))
@@ -442,13 +444,13 @@ def breakeven_sheet() -> SheetSpec:
     v.given["horizon_h"] = v.expression("horizon_h")
     v.quantity("rent_per_use", "money", 12)
     use, stated, mean_use = v.expression("breakeven_use"), v.expression("breakeven_use_stated"), used()
-    v.formula("breakeven_use", where(use < 0, words("rent_wins"), use), "pct", 12, "1", label="breakeven_use")
+    v.formula("breakeven_use", where(use < 0, words("rent_wins"), use), "pct", 15, "1", label="breakeven_use")
     v.formula("breakeven_use_stated", where(stated < 0, words("rent_wins"), stated), "pct", 12, "1", label="breakeven_use_stated")
     for end in ENDS:
         for part in ("fixed", "per_use"):
             v.formula(f"tco_{part}_{end}_eur", end_of("TcoEnds", f"tco_{part}_eur", v.cell("tco_row"), end), "money", 12, "EUR")
         at = v.expression("breakeven_use", tco_fixed_eur=v.cell(f"tco_fixed_{end}_eur"), tco_per_use_eur=v.cell(f"tco_per_use_{end}_eur"))
-        v.formula(f"breakeven_{end}", where(at < 0, words("rent_wins"), at), "pct", 12, "1")
+        v.formula(f"breakeven_{end}", where(at < 0, words("rent_wins"), at), "pct", 15, "1")
     by_use = where(use < 0, words("rent_wins"), where(mean_use >= use, words("buy"), words("rent")))
     # a reserved card is paid day and night, used or not
     paid_in_full = where(v.cell("tco_eur") <= v.cell("rent_per_use"), words("buy"), words("rent"))
