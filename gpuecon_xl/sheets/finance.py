@@ -162,14 +162,14 @@ def result_table() -> TableSpec:
 def cash_flow_sheet() -> SheetSpec:
     """One workload on one build over the months: own, rent, API."""
     s = SheetSpec("cash_flow", False, freeze_columns=2, tab="result", print_columns=18)
-    s.table(result_table())
-    s.table(basis_table())
     lines = [(f"cumulated_{o}_eur", f"label.cumulated_{o}_eur") for o in ("rent", "api")]
     parts = [(c, f"label.{c}") for c in ("own_month_eur", "rent_month_eur", "api_month_eur")]
     s.chart(
         Chart("line", "CashFlow", "n", lines, "chart.cumulated", "axis.month", "axis.saved_eur", rows=(0, CHART_MONTHS)),
         Chart("line", "CashFlow", "n", parts, "chart.months", "axis.month", "axis.month_eur", rows=(1, CHART_MONTHS)),
     )
+    s.table(result_table())
+    s.table(basis_table())
     s.table(months_table())
     s.table(rates_table())
     return s
