@@ -118,7 +118,7 @@ def even_table() -> TableSpec:
 
 def sensitivity_sheet() -> SheetSpec:
     """One driver at a time, low and high, sorted: what moves the cost of a million tokens."""
-    s = SheetSpec("sensitivity", False, tab="result", print_columns=12)
+    s = SheetSpec("sensitivity", False, tab="result", print_columns=14)
     t = TableSpec("Scenarios", title="table.scenarios", note="note.scenarios")
     cases = [("base", "base"), *((d, end) for d in DRIVERS for end in ("low", "high"))]
     t.fixed("driver", [c[0] for c in cases], "text", 24)
