@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         memory_need_gb,
         model_list,
         own_cost_month,
+        plan,
         precision_list,
         predict,
         price_of,
@@ -37,25 +38,26 @@ if TYPE_CHECKING:
         weights_class,
     )
     from gpuecon_xl.montecarlo.draw import Risk, risk
+    from gpuecon_xl.planning.answer import Plan
     from gpuecon_xl.throughput import Prediction
 
 __version__ = "0.1.0"
 
 _WHERE = {
-    "Catalog": "catalog", "load_catalog": "catalog", "Prediction": "throughput",
+    "Catalog": "catalog", "load_catalog": "catalog", "Prediction": "throughput", "Plan": "planning.answer",
     **dict.fromkeys(("CashFlow", "cash_flow"), "cashflow"), **dict.fromkeys(("Risk", "risk"), "montecarlo.draw"),
     **dict.fromkeys(("GpueconError", "NameNotFound", "BadValue", "BadFile"), "errors"),
     **dict.fromkeys(
         ("tokps", "fits", "tco3y", "cost_per_mtok", "breakeven_util", "predict", "rent3y", "rent_per_mtok",
          "blended_price", "breakeven_batch", "token_yield_month", "own_cost_month", "vram_rule_gb", "weights_class",
-         "price_of", "batch_max", "tok_s_user", "memory_need_gb", "breakeven_tokens", "recommend", "gpu_list", "model_list",
+         "price_of", "batch_max", "tok_s_user", "memory_need_gb", "breakeven_tokens", "recommend", "plan", "gpu_list", "model_list",
          "precision_list"), "functions"),
 }  # fmt: skip
 
 __all__ = [
-    "BadFile", "BadValue", "CashFlow", "Catalog", "GpueconError", "NameNotFound", "Prediction", "Risk", "batch_max", "blended_price",
+    "BadFile", "BadValue", "CashFlow", "Catalog", "GpueconError", "NameNotFound", "Plan", "Prediction", "Risk", "batch_max", "blended_price",
     "breakeven_batch", "breakeven_tokens", "breakeven_util", "cash_flow", "cost_per_mtok", "fits", "gpu_list", "load_catalog",
-    "memory_need_gb", "model_list", "own_cost_month", "precision_list", "predict", "price_of", "recommend", "rent3y",
+    "memory_need_gb", "model_list", "own_cost_month", "plan", "precision_list", "predict", "price_of", "recommend", "rent3y",
     "rent_per_mtok", "risk", "tco3y", "tok_s_user", "token_yield_month", "tokps", "vram_rule_gb", "weights_class",
 ]  # fmt: skip
 

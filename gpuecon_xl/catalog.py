@@ -333,6 +333,45 @@ def _load_folder(folder: Path, base: Catalog | None) -> Catalog:
     return catalog
 
 
+def read_table(path: Path) -> tuple[Table, list[Row]]:
+    """The table that one CSV file holds, known by its header row, with its rows.
+
+    Raises
+    ------
+    BadFile
+        Naming every line and column that cannot be used.
+    """
+    if not path.is_file():
+        raise BadFile(f"{path}: no such file; the path of a CSV file is due")
+    if path.stat().st_size > MAX_FILE_BYTES:
+        raise BadFile(f"{path} has {path.stat().st_size} bytes; at most {MAX_FILE_BYTES} are read")
+    problems: list[str] = []
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            head = set(next(csv.reader(file), []))
+        table = max(TABLES.values(), key=lambda t: len(head & set(t.by_name)) / len(head | set(t.by_name)))
+        if table.key not in head:
+            raise BadFile(f"{path} line 1 is the header row of no table; that of a file such as models.csv is due")
+        rows = _read_csv(path, table, problems)
+    except UnicodeDecodeError:
+        raise BadFile(f"{path} is not UTF-8 text; save it as CSV UTF-8") from None
+    except csv.Error as error:
+        raise BadFile(f"{path} is no CSV file ({error}); a file such as models.csv is due") from None
+    if problems:
+        raise BadFile(summed_up(str(path), problems), problems)
+    return table, rows
+
+
+def _with_rows(path: Path, base: Catalog) -> Catalog:
+    """A catalogue with the rows of one file put in: they go before rows of the same name and before aliases of others."""
+    table, rows = read_table(path)
+    own = {str(r[table.key]).lower() for r in rows}
+    kept = [r for r in base.rows(table.name) if str(r[table.key]).lower() not in own or table.name == "benchmarks"]
+    catalog = Catalog({**base.tables, table.name: [*rows, *kept]}, str(path))
+    _complete(catalog, base)
+    return catalog
+
+
 def summed_up(where: str, problems: list[str]) -> str:
     """First line of a refusal: the problem, or how many there are."""
     return f"{where}: {problems[0]}" if len(problems) == 1 else f"{where} has {len(problems)} problems:"
@@ -346,11 +385,12 @@ def _complete(catalog: Catalog, base: Catalog | None) -> None:
 
 
 def load_catalog(path: str | Path | None = None) -> Catalog:
-    """The shipped catalogue, or one overlaid with an edited workbook or a folder of CSV.
+    """The shipped catalogue, or one overlaid with an edited workbook, a folder of CSV or one CSV file.
 
     Parameters
     ----------
-    path : None, an .xlsx made by this product and edited, or a folder with files named as in ``catalog/``.
+    path : None, an .xlsx made by this product and edited, a folder with files named as in ``catalog/`` (each replaces the
+        shipped table), or one .csv file with the header row of such a file (its rows are added, or replace those of their name).
 
     Raises
     ------
@@ -362,6 +402,8 @@ def load_catalog(path: str | Path | None = None) -> Catalog:
     where = Path(path)
     if where.is_dir():
         return _load_folder(where, shipped())
+    if where.suffix.lower() == ".csv":
+        return _with_rows(where, shipped())
     from gpuecon_xl.reader import read_catalog
 
     return read_catalog(where)

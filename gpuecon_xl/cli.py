@@ -163,7 +163,8 @@ def _function_parser(function: Function) -> Callable[[_Parser], None]:
 
 
 def _add_catalog(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--catalog", metavar="PATH", help="an edited workbook, or a folder of CSV files, instead of the shipped catalogue")
+    parser.add_argument("--catalog", metavar="PATH", help="an edited workbook or a folder of CSV files instead of the shipped catalogue, or one "
+                        "CSV file whose rows are added to it")  # fmt: skip
 
 
 def _add_json(parser: argparse.ArgumentParser) -> None:
@@ -203,6 +204,14 @@ def _risk_parser(parser: _Parser) -> None:
     _add_json(parser)
 
 
+def _plan_parser(parser: _Parser) -> None:
+    from gpuecon_xl.planning.command import add_arguments
+
+    add_arguments(parser)
+    _add_catalog(parser)
+    _add_json(parser)
+
+
 def _quote_parser(parser: _Parser) -> None:
     from gpuecon_xl.quote.command import add_quote_arguments
 
@@ -214,6 +223,13 @@ def _quotes_parser(parser: _Parser) -> None:
     from gpuecon_xl.quote.command import add_quotes_arguments
 
     add_quotes_arguments(parser)
+    _add_json(parser)
+
+
+def _model_parser(parser: _Parser) -> None:
+    from gpuecon_xl.huggingface.command import add_arguments
+
+    add_arguments(parser)
     _add_json(parser)
 
 
@@ -348,7 +364,7 @@ def _catalog(args: argparse.Namespace) -> Catalog:
     if path is None:
         return load_catalog()
     if not path.strip():
-        raise BadFile("catalog is empty; the path of an edited workbook or of a folder of CSV files is due")
+        raise BadFile("catalog is empty; the path of an edited workbook, of a folder of CSV files or of one CSV file is due")
     with _busy("Reading the catalogue"):
         return load_catalog(path)
 
@@ -652,6 +668,18 @@ def _run_report(args: argparse.Namespace) -> None:
     run(args, _busy, _json)
 
 
+def _run_plan(args: argparse.Namespace) -> None:
+    from gpuecon_xl.planning.command import run
+
+    run(args, _catalog, _busy, _json, _table)
+
+
+def _run_model(args: argparse.Namespace) -> None:
+    from gpuecon_xl.huggingface.command import run
+
+    run(args, _json)
+
+
 # ------------------------------------------------------------------------------------------------ add-ins
 
 
@@ -843,6 +871,8 @@ def commands() -> dict[str, Command]:
                 _book_parser, _run_inputs),
         Command("values", lambda: "Every formula cell of a workbook, computed from its inputs without Excel.", "gpuecon values edited.xlsx --json",
                 _book_parser, _run_values),
+        Command("plan", lambda: "The cheapest build for a load within limits, over every card, number, layout and format; why the others lost.",
+                'gpuecon plan --model "Llama 3.1 8B" --users 64 --input 1024 --output 256 --tpot-ms 40 --ecc -o plan.xlsx', _plan_parser, _run_plan),
         Command("risk", lambda: "Draw every range at once: quantiles of the cost, and how often owning beats renting.",
                 "gpuecon risk --draws 100000 -o risk.xlsx", _risk_parser, _run_risk),
         Command("quote", lambda: "An offer for a customer from a short request: letter, live economics page, sources.",
@@ -851,6 +881,8 @@ def commands() -> dict[str, Command]:
                 "gpuecon quotes requests.csv -o offers --book edited.xlsx", _quotes_parser, _run_quotes),
         Command("report", lambda: "What a workbook says, values only, against last month's; also as a mail.",
                 "gpuecon report edited.xlsx -o report.xlsx --last last.xlsx --eml report.eml", _report_parser, _run_report),
+        Command("model", lambda: "A row of models.csv from a model's config.json, for models that are not in the catalogue.",
+                "gpuecon model add config.json --name Qwen/Qwen3-32B --to models.csv", _model_parser, _run_model),
         Command("addin", lambda: "The functions in Excel's and LibreOffice's own cells: build the add-in, install it, find out why it does not work.",
                 "gpuecon addin build gpuecon.xlam", _addin_parser, _run_addin),
         Command("demo", lambda: "The main job in one go: three workbooks, an edited price, its figures.", "gpuecon demo out",

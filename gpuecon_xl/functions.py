@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpuecon_xl import graph, money
 from gpuecon_xl.catalog import Catalog, as_catalog, shipped
@@ -41,6 +41,9 @@ from gpuecon_xl.throughput import (
     too_big,
 )
 from gpuecon_xl.units import GIGA
+
+if TYPE_CHECKING:
+    from gpuecon_xl.planning.answer import Plan
 
 _SCALARS = (str, int, float, type(None))
 _NOT_ASSUMPTIONS = frozenset(
@@ -1036,6 +1039,7 @@ def recommend(workload: Any, options: Any = None, catalog: Any = None) -> Any:
     """The build of the catalogue with the lowest cost per million output tokens that fits a workload and keeps its limits.
 
     The same rule and the same layout as the workbook's Matrix. "none" when no build keeps every limit.
+    `plan` searches freely over all cards, counts, layouts and formats instead of the listed builds.
     """
 
     def one(workload: Any, options: Any, catalog: Any) -> str:
@@ -1045,6 +1049,62 @@ def recommend(workload: Any, options: Any = None, catalog: Any = None) -> Any:
         return recommended(call.catalog, call.catalog.find("workloads", workload))
 
     return _each(one, dict(workload=workload), options, catalog)
+
+
+def plan(
+    model: str,
+    users: float,
+    input_tokens: float,
+    output_tokens: float,
+    *,
+    ttft_ms: float | None = None,
+    tpot_ms: float | None = None,
+    ecc: bool = False,
+    no_consumer: bool = False,
+    datacenter: bool = False,
+    slots: int | None = None,
+    max_w: float | None = None,
+    max_cards: int | None = None,
+    budget: float | None = None,
+    headroom: float | None = None,
+    gpu: Any = None,
+    precision: Any = None,
+    kv: Any = None,
+    engine: str | None = None,
+    options: Any = None,
+    catalog: Any = None,
+) -> Plan:
+    """Which cards, how many and how divided serve a load at the lowest cost per million output tokens within limits.
+
+    Every card for sale with a sourced price, every number of cards, every layout, every format of weights and cache
+    that the engine takes is computed in one pass.
+
+    Parameters
+    ----------
+    users : requests that must run at once.  input_tokens, output_tokens : of a request.
+    ttft_ms : mean time to first token, at most.  tpot_ms : mean time between tokens in the serving loop, the prompts of
+    other requests included, at most.  ecc, no_consumer, datacenter : marks that the card must have.
+    slots, max_w, max_cards, budget : expansion slots, rated watts, cards, EUR of purchase with chassis, at most.
+    headroom : share of the engine's memory that must stay free; None is the assumption headroom_wanted.
+    gpu, precision, kv : names that may be chosen, a list or a text with commas; None is all.
+
+    Returns
+    -------
+    Plan
+        With winner, front, best_of_each, steps and recheck.
+
+    Raises
+    ------
+    LookupError for names, ValueError for values and when nothing keeps every limit, each one sentence.
+    """
+    from gpuecon_xl.planning.answer import Plan
+    from gpuecon_xl.planning.question import ask
+    from gpuecon_xl.planning.search import search
+
+    held: Catalog = as_catalog(catalog)
+    limits = dict(ttft_ms=ttft_ms, tpot_ms=tpot_ms, ecc=ecc, no_consumer=no_consumer, datacenter=datacenter, slots=slots, max_w=max_w,
+                  max_cards=max_cards, budget=budget, headroom=headroom)  # fmt: skip
+    return Plan(search(ask(held, model, users, input_tokens, output_tokens, limits, gpu, precision, kv, engine, parse_options(options, held))))
 
 
 def gpu_list(catalog: Any = None) -> list[str]:

@@ -28,20 +28,28 @@ GPU_INPUTS = ("memory_gb", "memory_usable_mib", "bandwidth_gb_s", "tflops_16", "
 PRECISION_INPUTS = ("bytes_weight", "bytes_embed", "bytes_nonexpert_moe", "expert_pad", "kernel")
 LINK_INPUTS = ("alpha_pair_us", "alpha_power", "bus_pair_gb_s", "bus_power")
 ENGINE_INPUTS = ("memory_share", "activation_dense_gib", "activation_moe_gib", "large_card_gb", "small_card_factor",
-                 "nontorch_one_gib", "nontorch_many_gib", "max_sequences", "layer_dense_us", "layer_moe_us", "step_ms",
+                 "nontorch_one_gib", "nontorch_many_gib", "max_sequences", "kv_bytes_low", "prefill_chunk_tokens",
+                 "pipeline_batches", "overlap", "layer_us", "layer_moe_us", "step_ms", "sequence_us", "request_ms",
+                 "prefill_factor", "kv_sharing_power", "alpha_factor", "bus_factor",
                  "window_alloc_full")  # fmt: skip
-EFFICIENCY_INPUTS = ("weight_efficiency", "kv_efficiency", "dense_compute_efficiency", "moe_compute_efficiency",
+EFFICIENCY_INPUTS = ("weight_efficiency", "kv_efficiency", "dense_compute_efficiency", "moe_compute_factor",
+                     "decode_compute_factor", "expert_read_factor",
                      "band_low", "band_high")  # fmt: skip
-ASSUMPTION_INPUTS = ("memory_free_share", "weights_overhead", "overlap", "collectives", "kv_reads", "tp_factor",
-                     "headroom_wanted", "weights_factor_stated", "prefix_tokens", "spec_accept", "spec_draft")  # fmt: skip
+ASSUMPTION_INPUTS = ("memory_free_share", "weights_overhead", "collectives", "kv_reads", "tp_factor",
+                     "headroom_wanted", "weights_factor_stated", "prefix_tokens", "spec_accept", "spec_draft",
+                     "efficiency_most", "attention_compute_factor", "matrix_width_full", "matrix_width_power",
+                     "kv_low_factor", "kv_latent_factor", "arrivals_together")  # fmt: skip
 VARYING = ("batch", "input_tokens", "output_tokens", "gpus", "tp", "pp")
 
 # What the ideal roofline of Inferenzrechner, 2026-09 assumes instead of measured behaviour.
 _CEILING: dict[str, float] = {
     "overlap": 1, "collectives": 0, "memory_share": 1, "memory_free_share": 1, "activation_dense_gib": 0,
-    "activation_moe_gib": 0, "nontorch_one_gib": 0, "nontorch_many_gib": 0, "layer_dense_us": 0, "layer_moe_us": 0,
+    "activation_moe_gib": 0, "nontorch_one_gib": 0, "nontorch_many_gib": 0, "layer_us": 0, "sequence_us": 0, "request_ms": 0, "layer_moe_us": 0,
     "step_ms": 0, "weight_efficiency": 1, "kv_efficiency": 1, "dense_compute_efficiency": 1,
-    "moe_compute_efficiency": 1, "band_low": 1, "band_high": 1, "window_alloc_full": 0, "expert_pad": 1, "max_sequences": 1e9,
+    "moe_compute_factor": 1, "decode_compute_factor": 1, "expert_read_factor": 1,
+    "prefill_factor": 1, "attention_compute_factor": 1, "matrix_width_power": 0, "efficiency_most": 1, "kv_low_factor": 1,
+    "kv_latent_factor": 1, "kv_sharing_power": 0, "kv_bytes_low": 2, "band_low": 1, "band_high": 1,
+    "window_alloc_full": 0, "expert_pad": 1, "max_sequences": 1e9,
 }  # fmt: skip
 
 OUTPUTS = ("decode_tok_s_user", "decode_tok_s", "output_tok_s", "total_tok_s", "prefill_tok_s", "ttft_s",
@@ -210,7 +218,9 @@ def _find_engine(catalog: Catalog, engine: str) -> dict[str, Any]:
     asked = re.search(r"(\d+\.\d+(\.\d+)?)", engine)
     if asked is None:
         return max(mine, key=lambda r: version(r["since"]))
-    fitting = [r for r in mine if version(r["since"]) <= version(asked.group(1))]
+    # TensorRT 9 and 10 are the library below: TensorRT-LLM was at 0.10 and later then
+    number = asked.group(1) if family != "TensorRT-LLM" or "llm" in key else "0.10"
+    fitting = [r for r in mine if version(r["since"]) <= version(number)]
     return max(fitting or mine, key=lambda r: version(r["since"]) if fitting else ())
 
 
@@ -221,7 +231,7 @@ class Setup:
     model: dict[str, Any]
     gpu: dict[str, Any]
     precision: dict[str, Any]
-    kv: dict[str, Any]
+    kv: dict[str, Any] | None
     engine: dict[str, Any]
     mode: str
     values: dict[str, Any]  # every input that is not in VARYING
@@ -262,7 +272,7 @@ def inputs_of(
     model: dict[str, Any],
     gpu: dict[str, Any],
     precision: dict[str, Any],
-    kv: dict[str, Any],
+    kv: dict[str, Any] | None,
     engine: dict[str, Any],
     mode: str,
     assumptions: Mapping[str, Any],
@@ -276,9 +286,9 @@ def inputs_of(
     values.update((n, engine[n]) for n in ENGINE_INPUTS)
     for n in ASSUMPTION_INPUTS:
         values[n] = assumptions[n] if n in assumptions else catalog.assumption(n)
-    if not kv["bytes_kv"]:
+    if kv is not None and not kv["bytes_kv"]:
         raise BadValue(f"kv {kv['precision']!r} is no format of a cache; one of fp16, fp8, int8, q8_0, q4_0, nvfp4 is due")
-    values["bytes_kv"] = kv["bytes_kv"]
+    values["bytes_kv_named"] = kv["bytes_kv"] if kv else 0  # 0: the engine's own
     link = catalog.find("links", gpu["link"] or "none")
     values.update((n, link[n]) for n in LINK_INPUTS)
     kernel = kernel_used(precision["kernel"], gpu["tflops_fp8"], gpu["tops_int8"], gpu["tflops_fp4"])
@@ -307,7 +317,7 @@ def _setup(
     model_row, told = catalog.find_model(model)
     gpu_row = catalog.find("gpus", gpu)
     precision_row = catalog.find("precisions", precision or told or model_row["precision"] or "bf16")
-    kv_row = catalog.find("precisions", kv or "fp16")
+    kv_row = catalog.find("precisions", kv) if kv else None
     engine_row = find_engine(catalog, engine)
     if mode not in ("expected", "ceiling"):
         raise BadValue(f"mode is {mode!r}; expected or ceiling is due")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+GLM = str(Path(__file__).resolve().parent / "data" / "configs" / "glm-5.json")
 HEAVY = ("numpy", "pandas", "openpyxl", "xlsxwriter", "xlwings", "rich")
 
 
@@ -30,6 +32,7 @@ def _loaded(code: str) -> set[str]:
         "import gpuecon_xl as gx; gx.predict('Llama 3.1 8B', 'RTX 5090', 'fp8', batch=None, gpus=2)",
         "import gpuecon_xl as gx; gx.load_catalog().find('gpus', 'L4')",
         "import gpuecon_xl as gx; gx.price_of('L4', catalog=[['gpu', 'typical'], ['L4', 2000]])",
+        f"from pathlib import Path; from gpuecon_xl.huggingface import command, row; row.model_row(Path({GLM!r}), name='x1')",
         "import gpuecon_xl as gx; gx.rent3y(1.8), gx.vram_rule_gb(70), gx.blended_price(2, 10)",
     ],
 )

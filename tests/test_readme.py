@@ -210,3 +210,10 @@ def test_lock_is_pinned_with_hashes() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     wanted = [*project["dependencies"], *(d for extra in project["optional-dependencies"].values() for d in extra)]
     assert not {re.split(r"[^A-Za-z0-9_.-]", w)[0].lower().replace("_", "-") for w in wanted} - names
+
+
+def test_the_request_is_one(tmp_path: Path) -> None:
+    (request,) = blocks("toml")
+    (tmp_path / "request.toml").write_text(request, encoding="utf-8")
+    seller = ROOT / "tests" / "quotes" / "seller.toml"
+    assert cli.main(["quote", str(tmp_path / "request.toml"), "-o", str(tmp_path / "offer.xlsx"), "--seller", str(seller)]) == 0

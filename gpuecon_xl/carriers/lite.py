@@ -22,7 +22,7 @@ What a cell shows
 What was tested
 ---------------
 The parts are read back and the workbook is opened by openpyxl and LibreOffice; main.py runs in plain Python and in Pyodide
-under Node with a stand-in for xlwings. It was never opened in a real Excel.
+under Node with a stand-in for xlwings, and so does the wheel in place of main.py's own copy. It was never opened in a real Excel.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gpuecon_xl.ops import both, ceil, either, equal, floor, maximum, minimum, where
 from gpuecon_xl.quantity import Num, quantity
-from gpuecon_xl.units import FLOP_PER_MAC, GIB, GIGA, KEY_AND_VALUE, KILO, MIB
+from gpuecon_xl.units import BYTES_16_BIT, FLOP_PER_MAC, GIB, GIGA, KEY_AND_VALUE, KILO, MIB
 
 
 @quantity("1e9 parameters", "vocab · hidden · embed_copies")
@@ -132,6 +132,22 @@ def window_kv_width(window_kv_heads: Num, window_head_dim: Num, tp: Num) -> Num:
     Source: grouped-query attention, arXiv 2305.13245; sliding window, arXiv 2310.06825.
     """
     return KEY_AND_VALUE * ceil(window_kv_heads / tp) * window_head_dim
+
+
+@quantity("byte", "bytes_kv_named > 0 ? bytes_kv_named : (kernel is fp8 or fp4 ? kv_bytes_low : 2)")
+def bytes_kv(bytes_kv_named: Num, kernel: Num, kv_bytes_low: Num) -> Num:
+    """Bytes of a cached element.
+
+    Parameters
+    ----------
+    bytes_kv_named : of the cache format that is asked for; 0 when none is [byte].
+    kv_bytes_low : what the engine caches in by itself when the weights are fp8 or fp4 [byte].
+
+    Source: TensorRT-LLM checkpoints in fp8 and nvfp4 carry an fp8 cache, other engines cache in 16 bit,
+    ``catalog/engines.csv``.
+    """
+    low = either(equal(kernel, "fp8"), equal(kernel, "fp4"))
+    return where(bytes_kv_named > 0, bytes_kv_named, where(low, kv_bytes_low, BYTES_16_BIT))
 
 
 @quantity("byte", "(layers_full · kv_width + layers_window · window_kv_width) · bytes_kv")
@@ -351,7 +367,7 @@ def kernel_used(kernel: Num, tflops_fp8: Num, tops_int8: Num, tflops_fp4: Num) -
 
     Parameters
     ----------
-    kernel : "16", "fp8", "int8", "fp4", "w8" or "w4", from ``catalog/precisions.csv``; w8 and w4 are weight-only.
+    kernel : "16", "fp8", "int8", "fp4", weight-only "w8", "w4" and "exl3", or "gguf", from ``catalog/precisions.csv``.
 
     Source: fp8 rates exist from Ada and Hopper on, fp4 from Blackwell and CDNA 4 on, ``catalog/gpus.csv``.
     """
@@ -363,14 +379,18 @@ def kernel_used(kernel: Num, tflops_fp8: Num, tops_int8: Num, tflops_fp4: Num) -
 
 @quantity("TFLOP/s", "the dense rate of the number format that the kernels compute in")
 def peak_tflops(kernel_used: Num, tflops_16: Num, tflops_fp8: Num, tops_int8: Num, tflops_fp4: Num) -> Num:
-    """Peak dense rate for a precision on a card; weight-only formats compute at 16 bit.
+    """Peak dense rate for a precision on a card; weight-only formats compute at 16 bit, GGUF blocks in int8 where there is a rate for it.
 
     Source: vendors' datasheets, dense figures, ``catalog/gpus.csv``.
     """
     return where(
         equal(kernel_used, "fp8"),
         tflops_fp8,
-        where(equal(kernel_used, "int8"), tops_int8, where(equal(kernel_used, "fp4"), tflops_fp4, tflops_16)),
+        where(
+            equal(kernel_used, "int8"),
+            tops_int8,
+            where(equal(kernel_used, "fp4"), tflops_fp4, where(equal(kernel_used, "gguf"), maximum(tops_int8, tflops_16), tflops_16)),
+        ),
     )
 
 

@@ -37,22 +37,30 @@ def tp_smallest(tp_needed: Num, gpus: Num) -> Num:
     return minimum(PAIR ** ceil(log2(maximum(tp_needed, 1))), PAIR ** floor(log2(maximum(gpus, 1))))
 
 
-@quantity("µs", "alpha_pair_us · (tp / 2)^alpha_power")
-def allreduce_alpha_us(alpha_pair_us: Num, alpha_power: Num, tp: Num) -> Num:
+@quantity("µs", "alpha_pair_us · alpha_factor · (tp / 2)^alpha_power")
+def allreduce_alpha_us(alpha_pair_us: Num, alpha_factor: Num, alpha_power: Num, tp: Num) -> Num:
     """Start-up time of one all-reduce over `tp` cards.
 
-    Source: measured at 2, 4 and 8 cards, ``catalog/links.csv``.
+    Parameters
+    ----------
+    alpha_factor : of the engine; its own kernels start faster or slower than the mean [1].
+
+    Source: link in ``catalog/links.csv``, engine in ``catalog/engines.csv``.
     """
-    return alpha_pair_us * (tp / PAIR) ** alpha_power
+    return alpha_pair_us * alpha_factor * (tp / PAIR) ** alpha_power
 
 
-@quantity("GB/s", "bus_pair_gb_s · (tp / 2)^bus_power")
-def allreduce_bus_gb_s(bus_pair_gb_s: Num, bus_power: Num, tp: Num) -> Num:
-    """Bus bandwidth of an all-reduce over `tp` cards.
+@quantity("GB/s", "bus_pair_gb_s · bus_factor · (tp / 2)^bus_power")
+def allreduce_bus_gb_s(bus_pair_gb_s: Num, bus_factor: Num, bus_power: Num, tp: Num) -> Num:
+    """Bus bandwidth of an all-reduce over `tp` cards, as the engine makes use of it.
 
-    Source: measured at 2, 4 and 8 cards, ``catalog/links.csv``.
+    Parameters
+    ----------
+    bus_factor : of the engine: overlap with arithmetic and fused kernels make the link look wider [1].
+
+    Source: link in ``catalog/links.csv``, engine in ``catalog/engines.csv``.
     """
-    return bus_pair_gb_s * (tp / PAIR) ** bus_power
+    return bus_pair_gb_s * bus_factor * (tp / PAIR) ** bus_power
 
 
 @quantity("s", "allreduces_layer · layers · 2 (tp - 1) / tp · hidden · 2 / (allreduce_bus_gb_s · 1e9)")

@@ -5,7 +5,7 @@ Here: pure functions. Not here: the decode step (`decode`), the serving loop (`s
 
 from __future__ import annotations
 
-from gpuecon_xl.ops import both, exp, maximum, minimum, where
+from gpuecon_xl.ops import both, ceil, exp, maximum, minimum, where
 from gpuecon_xl.quantity import Num, quantity
 from gpuecon_xl.units import FLOP_PER_MAC, GIGA, HALF, KEY_AND_VALUE, KILO, TINY
 
@@ -47,67 +47,128 @@ def prefill_attention_gflop_token(
     return KEY_AND_VALUE * heads * head_dim * (seen * layers_full + windowed * layers_window) * FLOP_PER_MAC / GIGA
 
 
-@quantity("s", "(linear / peak_tflops + attention / tflops_16) / (tp · compute_efficiency · 1,000) + collectives")
+@quantity("1", "min(linear_efficiency · prefill_factor, efficiency_most)")
+def prefill_linear_efficiency(linear_efficiency: Num, prefill_factor: Num, efficiency_most: Num) -> Num:
+    """Share of the dense peak that the linear layers reach on a prompt.
+
+    Parameters
+    ----------
+    prefill_factor : of the engine, over what it reaches in decode [1].
+
+    Source: fitted on public measurements, ``catalog/engines.csv``.
+    """
+    return minimum(linear_efficiency * prefill_factor, efficiency_most)
+
+
+@quantity("1", "min(attention_efficiency · prefill_factor, efficiency_most)")
+def prefill_attention_efficiency(attention_efficiency: Num, prefill_factor: Num, efficiency_most: Num) -> Num:
+    """Share of the 16-bit dense peak that attention reaches on a prompt.
+
+    Source: fitted on public measurements, ``catalog/engines.csv``.
+    """
+    return minimum(attention_efficiency * prefill_factor, efficiency_most)
+
+
+@quantity("s", "prefill_gflop_token / (peak_tflops · tp · prefill_linear_efficiency · 1,000)")
+def prefill_linear_s_token(prefill_gflop_token: Num, peak_tflops: Num, tp: Num, prefill_linear_efficiency: Num) -> Num:
+    """Arithmetic time of the linear layers for one token of a prompt.
+
+    Source: roofline; achieved share of the dense peak in ``catalog/efficiency.csv``.
+    """
+    return prefill_gflop_token / (peak_tflops * tp * prefill_linear_efficiency * KILO)
+
+
+@quantity("s", "prefill_linear_s_token + attention + collectives; stated factor: arithmetic / tp_factor")
 def prefill_s_token(
-    prefill_gflop_token: Num,
+    prefill_linear_s_token: Num,
     prefill_attention_gflop_token: Num,
     tp: Num,
-    peak_tflops: Num,
     tflops_16: Num,
-    compute_efficiency: Num,
+    prefill_attention_efficiency: Num,
     collective_s_token: Num,
     hop_s_token: Num,
     collectives: Num,
     tp_factor: Num,
 ) -> Num:
-    """Time of one prompt token of a long prompt, on one replica; a stated factor per card replaces the link model.
+    """Time of one token of a long prompt, on one replica; a stated factor per card replaces the link model.
 
-    Source: roofline; achieved share of the dense peak in ``catalog/efficiency.csv``.
+    Source: roofline; attention computes in 16 bit.
     """
-    arithmetic = prefill_gflop_token / peak_tflops + prefill_attention_gflop_token / tflops_16
-    alone = arithmetic / (tp * compute_efficiency * KILO)
+    alone = prefill_linear_s_token + prefill_attention_gflop_token / (tflops_16 * tp * prefill_attention_efficiency * KILO)
     stated = alone / maximum(tp_factor, TINY)
     return where(both(tp_factor > 0, tp > 1), stated, alone + collectives * (collective_s_token + hop_s_token))
 
 
-@quantity("s", "weights of all layers that the prompt touches / (tp · bandwidth_gb_s · weight_efficiency)")
+@quantity("pass", "max(⌈prompt_tokens / prefill_chunk_tokens⌉, 1)")
+def prefill_chunks(prompt_tokens: Num, prefill_chunk_tokens: Num) -> Num:
+    """Passes through the model in which a prompt is read.
+
+    Parameters
+    ----------
+    prefill_chunk_tokens : tokens that the engine reads in one pass [token].
+
+    Source: chunked prefill, ``catalog/engines.csv``.
+    """
+    return maximum(ceil(prompt_tokens / prefill_chunk_tokens), 1)
+
+
+@quantity("s", "prefill_chunks · weights that a chunk touches / (tp · bandwidth_gb_s · read efficiency)")
 def prefill_weights_s(
     nonexpert_weights_gb: Num,
     expert_weights_gb: Num,
     expert_missed_ln: Num,
     prompt_tokens: Num,
+    prefill_chunks: Num,
     tp: Num,
     bandwidth_gb_s: Num,
     weight_efficiency: Num,
+    expert_read_efficiency: Num,
 ) -> Num:
-    """Time to read the weights once for a prompt; a short prompt is bound by it.
+    """Time to read the weights for a prompt, once a chunk; a short prompt is bound by it.
 
-    Source: roofline; experts by coverage of the prompt's tokens.
+    Source: roofline; experts by coverage of a chunk's tokens.
     """
-    touched = 1 - exp(prompt_tokens * expert_missed_ln)
-    return (nonexpert_weights_gb + expert_weights_gb * touched) / (tp * bandwidth_gb_s * weight_efficiency)
+    touched = 1 - exp(prompt_tokens / prefill_chunks * expert_missed_ln)
+    read = nonexpert_weights_gb / weight_efficiency + expert_weights_gb * touched / expert_read_efficiency
+    return prefill_chunks * read / (tp * bandwidth_gb_s)
 
 
-@quantity("s", "max(prompt_tokens · prefill_s_token, prefill_weights_s) + fixed_step_s + collective_start_s")
+@quantity("1", "(prefill_chunks + pp - 1) / (prefill_chunks · pp)")
+def pipeline_fill(prefill_chunks: Num, pp: Num) -> Num:
+    """Time of a prompt over pipeline stages, as a share of the time on one stage: chunks follow one another.
+
+    Source: GPipe, arXiv 1811.06965: the bubble of pp - 1 passes.
+    """
+    return (prefill_chunks + pp - 1) / (prefill_chunks * pp)
+
+
+@quantity("s", "pipeline_fill · (linear layers with weight reads + attention + links + prefill_chunks · fixed times)")
 def prefill_s(
     prompt_tokens: Num,
     prefill_s_token: Num,
+    prefill_linear_s_token: Num,
     prefill_weights_s: Num,
+    overlap: Num,
+    prefill_chunks: Num,
     fixed_step_s: Num,
     collective_start_s: Num,
     collectives: Num,
+    pipeline_fill: Num,
 ) -> Num:
     """Time to the end of one prompt, nothing else running.
 
-    Source: the sum of its parts.
+    Source: the sum of its parts; reads and arithmetic of linear layers overlap as in `linear_step_s`.
     """
-    return maximum(prompt_tokens * prefill_s_token, prefill_weights_s) + fixed_step_s + collectives * collective_start_s
+    linear = prompt_tokens * prefill_linear_s_token
+    layers = maximum(linear, prefill_weights_s) + (1 - overlap) * minimum(linear, prefill_weights_s)
+    rest = prompt_tokens * (prefill_s_token - prefill_linear_s_token)
+    return pipeline_fill * (layers + rest + prefill_chunks * (fixed_step_s + collectives * collective_start_s))
 
 
-@quantity("token/s", "replicas · pp · prompt_tokens / prefill_s")
-def prefill_tok_s(replicas: Num, pp: Num, prompt_tokens: Num, prefill_s: Num) -> Num:
-    """Prompt tokens per second of the whole build, nothing else running; pipeline stages work on different prompts.
+@quantity("token/s", "replicas · prompt_tokens / prefill_s")
+def prefill_tok_s(replicas: Num, prompt_tokens: Num, prefill_s: Num) -> Num:
+    """Prompt tokens per second of the whole build, one prompt at a time in each replica, nothing else running.
 
     Source: definition.
     """
-    return replicas * pp * prompt_tokens / prefill_s
+    return replicas * prompt_tokens / prefill_s

@@ -6,9 +6,9 @@ Closed loop: `admitted` requests run at all times, each with `input_tokens` in a
 
 from __future__ import annotations
 
-from gpuecon_xl.ops import both, floor, maximum, minimum, where
+from gpuecon_xl.ops import both, either, floor, maximum, minimum, where
 from gpuecon_xl.quantity import Num, quantity
-from gpuecon_xl.units import GIGA, HALF, HOURS_MONTH, SECONDS_HOUR, TINY
+from gpuecon_xl.units import GIGA, HALF, HOURS_MONTH, KILO, SECONDS_HOUR, TINY
 
 
 @quantity("token", "(1 - spec_accept^(spec_draft + 1)) / (1 - spec_accept); spec_draft + 1 when all are accepted")
@@ -45,20 +45,39 @@ def decode_tok_s(decode_tok_s_user: Num, admitted: Num) -> Num:
     return decode_tok_s_user * admitted
 
 
-@quantity("s", "sequences_replica · tokens_per_step · prompt_tokens / output_tokens · prefill_s_token / pp")
-def interleave_s(
-    sequences_replica: Num,
-    tokens_per_step: Num,
-    prompt_tokens: Num,
-    output_tokens: Num,
-    prefill_s_token: Num,
-    pp: Num,
-) -> Num:
-    """Time of prompts that ride along each decode step, so that finished requests are replaced.
+@quantity("token", "sequences_replica · tokens_per_step · prompt_tokens / output_tokens")
+def prompt_tokens_step(sequences_replica: Num, tokens_per_step: Num, prompt_tokens: Num, output_tokens: Num) -> Num:
+    """Prompt tokens that ride along each decode step, so that finished requests are replaced.
 
     Source: in a closed loop every output token brings input / output prompt tokens with it.
     """
-    return sequences_replica * tokens_per_step * prompt_tokens / output_tokens * prefill_s_token / pp
+    return sequences_replica * tokens_per_step * prompt_tokens / output_tokens
+
+
+@quantity("s", "linear layers of decode and prompts together - linear_step_s + prompts' attention and links, over pp stages")
+def interleave_s(
+    prompt_tokens_step: Num,
+    prefill_s_token: Num,
+    prefill_linear_s_token: Num,
+    decode_weights_s: Num,
+    decode_linear_s: Num,
+    linear_step_s: Num,
+    overlap: Num,
+    pp: Num,
+    tp: Num,
+    tp_factor: Num,
+) -> Num:
+    """Time that the prompts add to a decode step; they share its reads of the weights.
+
+    The ideal roofline (overlap 1) and a stated factor per card add the prompts' own time instead.
+
+    Source: chunked prefill beside decode, Sarathi-Serve, arXiv 2403.02310.
+    """
+    own = prompt_tokens_step * prefill_s_token / pp
+    linear = prompt_tokens_step * prefill_linear_s_token / pp
+    together = decode_linear_s + linear
+    mixed = maximum(decode_weights_s, together) + (1 - overlap) * minimum(decode_weights_s, together)
+    return where(either(overlap >= 1, both(tp_factor > 0, tp > 1)), own, mixed - linear_step_s + own - linear)
 
 
 @quantity("s", "decode_step_s + interleave_s")
@@ -97,7 +116,7 @@ def prefill_share(interleave_s: Num, mean_step_s: Num) -> Num:
     return interleave_s / mean_step_s
 
 
-@quantity("s", "prefill_s · (1 + wait for other prompts) + decode_step_s / 2 + wait in the queue")
+@quantity("s", "request_ms / 1e3 + prefill_s · (1 + wait for other prompts) + decode_step_s / 2 + wait in the queue")
 def ttft_s(
     prefill_s: Num,
     prefill_share: Num,
@@ -107,18 +126,27 @@ def ttft_s(
     output_tok_s: Num,
     output_tokens: Num,
     sequences_replica: Num,
+    arrivals_together: Num,
+    request_ms: Num,
 ) -> Num:
     """Mean time to first token at that concurrency.
 
-    The prompt itself, the prompts before it (random arrivals at the share of time spent on prompts, never more than
-    the other sequences of the replica), half a step, and the queue of requests not admitted (Little's law).
+    The request's own handling, the prompt itself, the prompts before it, half a step, and the queue of requests not
+    admitted (Little's law). Prompts before it: half of the other sequences where all arrive together, as in a load test
+    with equal lengths; random arrivals at the share of time spent on prompts otherwise.
 
-    Source: mean wait of a single server with constant service time; Little 1961.
+    Parameters
+    ----------
+    arrivals_together : share of the first kind, 0 to 1 [1].  request_ms : of the engine [ms].
+
+    Source: mean wait of a single server with constant service time; Little 1961; shares fitted on public measurements.
     """
-    others = prefill_share / (HALF * maximum(1 - prefill_share, 1 / maximum(sequences_replica, 1)))
+    others = maximum(sequences_replica - 1, 0)
+    random_wait = prefill_share / (HALF * maximum(1 - prefill_share, 1 / maximum(sequences_replica, 1)))
+    wait = arrivals_together * others / HALF + (1 - arrivals_together) * random_wait
     queue = maximum(batch - admitted, 0) * output_tokens / maximum(output_tok_s, TINY)
     alone = sequences_replica > 1
-    return prefill_s * (1 + where(alone, others, 0)) + where(alone, decode_step_s / HALF, 0) + queue
+    return request_ms / KILO + prefill_s * (1 + where(alone, wait, 0)) + where(alone, decode_step_s / HALF, 0) + queue
 
 
 @quantity("token/s", "output_tok_s · band_low")

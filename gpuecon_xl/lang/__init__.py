@@ -14,6 +14,8 @@ from gpuecon_xl.errors import BadFile, NameNotFound, nearest
 
 LANGUAGES = ("en", "de", "da")
 _VALUES = re.compile(r"\{[a-z_]+\}")
+_SHEETS = ("quote.offer", "quote.economics", "quote.assumptions")  # texts that name the sheets of an offer
+_SHEET_NAME = re.compile(r"[^\[\]:*?/\\']{1,31}")
 
 
 class Texts:
@@ -63,15 +65,18 @@ def load(lang: str, folder: Path | None = None) -> Texts:
             raise BadFile(f"{folder}: no such folder; a folder with texts such as {lang}.toml is due")
         own = folder / f"{lang}.toml"
         if own.is_file():
-            entries |= _checked(own, _flat(own), entries)
+            entries |= _checked(own, _flat(own, whole=True), entries)
     return Texts(lang, entries)
 
 
-def _flat(path: Path) -> dict[str, str]:
+def _flat(path: Path, *, whole: bool = False) -> dict[str, str]:
     try:
         tree = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadFile(f"{path} is no TOML file of texts: {str(error)[:120]}") from None
+    loose = [key for key, entries in tree.items() if not isinstance(entries, dict)]
+    if whole and loose:
+        raise BadFile(f"{path} has {loose[0][:60]!r} outside of a section; a text stands in one, such as [quote]")
     return {f"{section}.{key}": text for section, entries in tree.items() if isinstance(entries, dict) for key, text in entries.items()}
 
 
@@ -84,6 +89,13 @@ def _checked(path: Path, own: dict[str, str], shipped: dict[str, str]) -> dict[s
             problems.append(f"{path}, {key}: a text is due")
         elif set(_VALUES.findall(text)) - set(_VALUES.findall(shipped[key])) or _VALUES.sub("", text).count("{") or _VALUES.sub("", text).count("}"):
             problems.append(f"{path}, {key}: only {', '.join(_VALUES.findall(shipped[key])) or 'plain text without braces'} may stand in it")
+        elif any(not c.isprintable() and not (c == "\n" and c in shipped[key]) for c in text):
+            problems.append(f"{path}, {key}: holds a line break or a character that cannot be seen; text in one line is due")
+        elif key in _SHEETS and not _SHEET_NAME.fullmatch(text):
+            problems.append(f"{path}, {key}: names a sheet; 1 to 31 characters without [ ] : * ? / \\ ' are due")
+    names = [str((shipped | own)[k]).lower() for k in _SHEETS]
+    if len(set(names)) < len(names):
+        problems.append(f"{path}: {', '.join(_SHEETS)} name sheets; three different names are due")
     if problems:
         raise BadFile(problems[0] if len(problems) == 1 else f"{path} has {len(problems)} problems:", problems)
     return own

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime as dt
 import io
-import struct
 from collections.abc import Sequence
 from decimal import Decimal
 from functools import lru_cache
@@ -17,7 +16,7 @@ from typing import Any
 import xlsxwriter
 
 from gpuecon_xl import formula
-from gpuecon_xl.quote import economics, vat
+from gpuecon_xl.quote import economics, logo, vat
 from gpuecon_xl.quote.economics import CURVE, Input, Step
 from gpuecon_xl.quote.layout import lines as lines_of
 from gpuecon_xl.quote.layout import width
@@ -202,8 +201,10 @@ class _Letter:
         for column in range(4, 7):
             ws.write_blank(1, column, None, self.b.fmt(**rule))
         if c.logo:
-            scale = _scale(c.logo)
-            ws.insert_image(0, 4, "logo.png", {"image_data": io.BytesIO(c.logo), "x_scale": scale, "y_scale": scale, "x_offset": 60, "y_offset": 2,
+            wide, tall = logo.pixels(c.logo)
+            scale = min(_LOGO[0] / wide, _LOGO[1] / tall, 1.0)  # never enlarged
+            left = sum(map(_pixels, self.widths[4:])) - round(wide * scale)  # it ends where the letter ends
+            ws.insert_image(0, 4, "logo.png", {"image_data": io.BytesIO(c.logo), "x_scale": scale, "y_scale": scale, "x_offset": left, "y_offset": 0,
                                                "object_position": 3, "description": c.name})  # fmt: skip
         self.row = 2
         self._gap(14)
@@ -379,7 +380,7 @@ class _Letter:
         place = " ".join(x for x in (c.get("postcode"), c.get("city")) if x)
         left = [c.name, ", ".join(x for x in (c.get("street"), c.get("extra"), place, vat.country_name(c.country, lang)) if x)]
         left += [f"{t(f'quote.{k}')}: {c.get(k)}" for k in ("phone", "email", "web") if c.get(k)]
-        bank = [x for x in (c.get("bank"), f"IBAN {c.get('iban')}" if c.get("iban") else "", f"BIC {c.get('bic')}" if c.get("bic") else "") if x]
+        bank = [x for x in (c.get("bank"), f"IBAN {c.get('iban')}" if c.get("iban") else "", f"BIC\u00a0{c.get('bic')}" if c.get("bic") else "") if x]
         left += [" · ".join(bank)] if bank else []
         right = [f"{t(f'quote.{k}')}: {c.get(k)}" for k in ("legal_form", "seat", "register") if c.get(k)]
         people = c.values.get("managing_directors")
@@ -451,7 +452,8 @@ class _Pages:
         ws.write_string(self.row, 0, title, self.b.fmt(bold=True, font_size=12, font_color=_NAVY))
         self.row += 1
         for i, h in enumerate(heads):
-            ws.write_string(self.row, i, self.t(f"quote.{h}"), self.b.fmt(bold=True, bg_color=_HEAD, font_color=_NAVY, bottom=1, bottom_color=_NAVY,
+            text = self.t(f"quote.{h}") if h else ""
+            ws.write_string(self.row, i, text, self.b.fmt(bold=True, bg_color=_HEAD, font_color=_NAVY, bottom=1, bottom_color=_NAVY,
                                                                            align="right" if i == 1 else "left", indent=int(i == 2)))  # fmt: skip
         self.row += 1
 
@@ -487,10 +489,10 @@ class _Pages:
 
     def _line(self, ws: Any, label: str, unit: str) -> None:
         self.b.text(ws, self.row, 0, label, bottom=4, bottom_color=_LINE, text_wrap=True)
-        ws.write_string(self.row, 2, unit, self._cell(font_color=_GREY, indent=1))
+        ws.write_string(self.row, 2, unit, self._cell(font_color=_GREY, indent=1, text_wrap=True))
 
-    def _height(self, ws: Any, label: str, long: str) -> None:
-        count = max(lines_of(label, _PAGE[0]), lines_of(long, _PAGE[3] * 10 / 9))
+    def _height(self, ws: Any, label: str, unit: str, long: str) -> None:
+        count = max(lines_of(label, _PAGE[0]), lines_of(unit, _PAGE[2] - 1.5), lines_of(long, _PAGE[3] * 10 / 9))
         ws.set_row(self.row, 15.0 if count == 1 else count * _POINTS + 2)
 
     # ---- the economics page ----
@@ -526,7 +528,7 @@ class _Pages:
 
     def _key(self, label: str, name: str, unit: str, strong: bool = False) -> None:
         ws = self.page
-        self._height(ws, label, "")
+        self._height(ws, label, unit, "")
         self._line(ws, label, unit)
         pattern = self.pattern(name, "EUR/1e6" if "mtok" in name else "EUR")
         ws.write_formula(self.row, 1, f"={name}", self._cell(num_format=pattern, bold=strong), float(self.v[name]))
@@ -534,7 +536,7 @@ class _Pages:
 
     def _breakeven(self, label: str, name: str, never: str) -> None:
         ws = self.page
-        self._height(ws, label, "")
+        self._height(ws, label, "", "")
         self._line(ws, label, "")
         shown = economics.use_or_text(float(self.v[name]), never)
         look = self._cell(num_format=self.pattern(name, "1"), align="left", indent=1, bold=True)
@@ -545,8 +547,9 @@ class _Pages:
     def _input(self, i: Input) -> None:
         ws = self.page
         label = self.t(f"quote.label_{i.name}")
-        self._height(ws, label, i.source)
-        self._line(ws, label, self.unit(i.unit))
+        unit = self.unit(i.unit)
+        self._height(ws, label, unit, i.source)
+        self._line(ws, label, unit)
         ws.write_number(self.row, 1, i.value, self._cell(num_format=self.pattern(i.name, i.unit), font_color=_BLUE, bg_color=_PALE, locked=False))
         self._source(ws, i.source, i.as_of)
         self._name(i.name, self.titles[1])
@@ -570,8 +573,9 @@ class _Pages:
         self._block(ws, t("quote.case"), ("figure", "value", "unit", "source", "as_of"))
         for f in e.facts:
             label = t(f"quote.label_{f.name}")
-            self._height(ws, label, f.source)
-            self._line(ws, label, self.unit(f.unit))
+            unit = self.unit(f.unit)
+            self._height(ws, label, unit, f.source)
+            self._line(ws, label, unit)
             if isinstance(f.value, str):
                 self.b.wide(ws, self.row, 1, 2, str(f.value), bottom=4, bottom_color=_LINE, align="left", indent=1, shrink=True)
             else:
@@ -581,7 +585,7 @@ class _Pages:
         self._fixed("hardware", self.hardware[0], self.hardware[1], "#,##0.00", self.o.currency)
         self._fixed("gpus", "", self.v["gpus"], "#,##0", self.unit("card"))
         self.row += 1
-        self._block(ws, t("quote.calculation"), ("figure", "value", "unit", "equation"))
+        self._block(ws, t("quote.calculation"), ("figure", "value", "unit", "equation", ""))
         for s in e.steps:
             self._step(s)
         self.row += 1
@@ -603,8 +607,9 @@ class _Pages:
 
     def _step(self, s: Step) -> None:
         ws, label = self.basis, self.t(f"quote.label_{s.name}")
-        self._height(ws, label, s.equation)
-        self._line(ws, label, self.unit(s.unit))
+        unit = self.unit(s.unit)
+        self._height(ws, label, unit, s.equation)
+        self._line(ws, label, unit)
         ws.write_formula(self.row, 1, economics.formula_of(s), self._cell(num_format=self.pattern(s.name, s.unit)), float(self.v[s.name]))
         self.b.text(ws, self.row, 3, s.equation, bottom=4, bottom_color=_LINE, font_size=9, text_wrap=True, font_color=_GREY)
         ws.write_blank(self.row, 4, None, self._cell())
@@ -612,15 +617,16 @@ class _Pages:
         self.row += 1
 
     def _curve(self) -> None:
-        e, ws, t = self.e, self.basis, self.t
+        ws, t = self.basis, self.t
         ws.set_row(self.row, 20)
         title = f"{t('quote.curve')} ({self.unit('EUR/1e6 output tokens')})"
         ws.write_string(self.row, 0, title, self.b.fmt(bold=True, font_size=12, font_color=_NAVY))
         self.row += 1
-        heads = [t("quote.axis_use"), t("quote.own"), e.cloud or "", e.api or ""]
-        columns = [0, 1, *([2] if e.cloud else []), *([3] if e.api else [])]
-        for i in columns:
-            self.b.text(ws, self.row, i, heads[i], bold=True, bg_color=_HEAD, font_color=_NAVY, bottom=1, bottom_color=_NAVY, align="right",
+        others = self._others()
+        heads = [t("quote.axis_use"), t("quote.own"), *(title for title, _ in others)]
+        ws.set_row(self.row, max(lines_of(h, _PAGE[i], True) for i, h in enumerate(heads)) * _POINTS + 2)
+        for i, head in enumerate(heads):
+            self.b.text(ws, self.row, i, head, bold=True, bg_color=_HEAD, font_color=_NAVY, bottom=1, bottom_color=_NAVY, align="right",
                         text_wrap=True)  # fmt: skip
         self.row += 1
         look = self._cell(num_format=self.b.number("#,##0.000"))
@@ -629,12 +635,15 @@ class _Pages:
         for use in CURVE:
             ws.write_number(self.row, 0, use, share)
             ws.write_formula(self.row, 1, economics.curve_formula(f"$A{self.row + 1}"), look, float(economics.own_at(use, *known)))
-            if e.cloud:
-                ws.write_formula(self.row, 2, "=cloud_cost_mtok", look, float(self.v["cloud_cost_mtok"]))
-            if e.api:
-                ws.write_formula(self.row, 3, "=api_cost_mtok", look, float(self.v["api_cost_mtok"]))
+            for i, (_, name) in enumerate(others, start=2):
+                ws.write_formula(self.row, i, f"={name}", look, float(self.v[name]))
             self.row += 1
         assert self.row - 1 == self._curve_rows()[1]
+
+    def _others(self) -> list[tuple[str, str]]:
+        """What own cost is compared with: title and quantity."""
+        found = ((self.e.cloud, "cloud_cost_mtok"), (self.e.api, "api_cost_mtok"))
+        return [(title, name) for title, name in found if title]
 
     def _basis_row(self, name: str) -> int:
         """Row of a step on the sheet of assumptions."""
@@ -646,13 +655,12 @@ class _Pages:
         return first, first + len(CURVE) - 1
 
     def _charts(self) -> None:
-        e, t, ws, sheet = self.e, self.t, self.page, self.titles[2]
+        t, ws, sheet = self.t, self.page, self.titles[2]
         first, last = self._curve_rows()
         font, title = {"name": "Arial", "size": 9}, {"name": "Arial", "size": 10, "bold": True, "color": _NAVY}
         grid = {"visible": True, "line": {"color": "#E3E3E3", "width": 0.75}}
         line = self.b.wb.add_chart({"type": "line"})
-        columns = [1, *([2] if e.cloud else []), *([3] if e.api else [])]
-        for k, column in enumerate(columns):
+        for k, column in enumerate(range(1, 2 + len(self._others()))):
             line.add_series({"name": [sheet, first - 1, column], "categories": [sheet, first, 0, last, 0],
                              "values": [sheet, first, column, last, column],
                              "line": {"color": _SERIES[k], "width": 2.25}, "smooth": False})  # fmt: skip
@@ -707,20 +715,6 @@ def _pieces(text: str, most: int = 700) -> list[str]:
     return [*out, text]
 
 
-def _scale(picture: bytes) -> float:
-    """The factor by which a logo fits its room; never enlarged."""
-    w, h = _size(picture)
-    return min(_LOGO[0] / max(w, 1), _LOGO[1] / max(h, 1), 1.0)
-
-
-def _size(picture: bytes) -> tuple[int, int]:
-    if picture.startswith(b"\x89PNG"):
-        return struct.unpack(">II", picture[16:24])
-    at = 2
-    while at + 9 < len(picture):
-        marker, length = picture[at + 1], struct.unpack(">H", picture[at + 2 : at + 4])[0]
-        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            h, w = struct.unpack(">HH", picture[at + 5 : at + 9])
-            return w, h
-        at += 2 + length
-    return 1, 1
+def _pixels(width: float) -> int:
+    """A column's width on the screen."""
+    return int(width * 7 + 5)

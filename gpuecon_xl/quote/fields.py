@@ -112,11 +112,11 @@ ECONOMICS = (
     _count("input_tokens", "input tokens of a request", 10_000_000),
     _count("output_tokens", "output tokens of a request", 10_000_000),
     Field("gpu", "text", "card that the page is about; not given: the first of the lines", limit=120),
-    Field("output_tok_s", "number", "measured tokens per second of the whole build", low=Decimal(0), high=Decimal(10) ** 9, above=True),
+    Field("output_tok_s", "number", "measured tokens per second of the whole build", low=Decimal("0.001"), high=Decimal(10) ** 9),
     Field("electricity_kwh", "number", "the customer's price of electricity per kWh", low=Decimal(0), high=Decimal(100)),
     Field("pue", "number", "power of the room over power of the machines", low=Decimal(1), high=Decimal(5)),
-    Field("utilization", "share", "share of the time at work", low=Decimal(0), high=Decimal(1), above=True),
-    Field("horizon_years", "number", "years", low=Decimal(0), high=Decimal(20), above=True),
+    Field("utilization", "share", "share of the time at work", low=Decimal("0.001"), high=Decimal(1)),
+    Field("horizon_years", "number", "years", low=Decimal("0.1"), high=Decimal(20)),
     Field("maintenance_share_year", "share", "maintenance a year, share of the hardware's price", low=Decimal(0), high=Decimal(1)),
     Field("space_card_year", "number", "rack space for each card and year", low=Decimal(0), high=MOST_MONEY),
     Field("staff_card_year", "number", "staff for each card and year", low=Decimal(0), high=MOST_MONEY),
@@ -164,7 +164,8 @@ NUMBERING = (
 PRIVATE = frozenset(("margin", "cost", "id", "seller"))
 
 _TRUE, _FALSE = frozenset(("true", "yes", "1", "ja")), frozenset(("false", "no", "0", "nein", "nej"))
-_HIDDEN = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")  # change the direction of what follows
+# What changes the direction of the text, or takes no room: not seen by who reads, and makes two names look like one.
+_HIDDEN = frozenset("\u061c\u180e\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2061\u2062\u2063\u2064\u2066\u2067\u2068\u2069\ufeff")
 
 
 def _text(value: Any, f: Field) -> tuple[Any, str]:
@@ -177,7 +178,7 @@ def _text(value: Any, f: Field) -> tuple[Any, str]:
             return None, f"has the character U+{ord(c):04X}; text that can be seen{' and lines' if many else ' in one line'} is due"
     if len(text) > f.limit:
         return None, f"has {len(text)} characters; at most {f.limit} are due"
-    if not text:
+    if all(c.isspace() or unicodedata.category(c) == "Cf" for c in text):
         return (None, "is empty; a text is due") if f.required else (None, "")
     return text.replace("\t", "    "), ""
 
@@ -190,7 +191,7 @@ def _number(value: Any, f: Field) -> tuple[Any, str]:
     percent = f.kind == "share" and text.endswith("%")
     body = text[:-1].strip() if percent else text
     if isinstance(value, str):
-        if not re.fullmatch(r"[+-]?(\d{1,30}([.,]\d{0,20})?|[.,]\d{1,20})", body):
+        if not re.fullmatch(r"[+-]?(\d{1,30}([.,]\d{0,20})?|[.,]\d{1,20})", body, re.ASCII):
             return None, f"is {_short(value)}; {wanted} is due"
         body = body.replace(",", ".")
     try:

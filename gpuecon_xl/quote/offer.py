@@ -106,7 +106,10 @@ def make(src: Source, seller: Seller, catalog: Catalog, today: dt.date) -> Offer
 
 def content_number(offer: Offer) -> str:
     """A number made from what the customer sees, for an offer without a counter."""
-    seen = [offer.lang, offer.currency, str(offer.date), dict(offer.customer), [(n.title, str(n.quantity), str(n.amount)) for n in offer.lines]]
+    lines = [(n.title, n.detail, n.unit, *(str(x.normalize()) for x in (n.quantity, n.price, n.discount))) for n in offer.lines]
+    page = [offer.economics.facts, offer.economics.inputs, offer.economics.cloud, offer.economics.api] if offer.economics else []
+    seen = [offer.company.name, offer.lang, offer.currency, str(offer.date), str(offer.valid_until), offer.binding, dict(offer.customer), lines,
+            str(offer.discount), offer.vat, str(offer.vat_rate), dict(offer.terms), page]  # fmt: skip
     digest = hashlib.sha256(json.dumps(seen, sort_keys=True, default=str).encode()).hexdigest()
     return f"{offer.date:%Y%m%d}-{digest[:6].upper()}"
 

@@ -14,7 +14,7 @@ from typing import Any
 from gpuecon_xl.errors import BadValue
 from gpuecon_xl.quote import fields, vat
 from gpuecon_xl.quote.seller import Company, Seller, block, localised
-from gpuecon_xl.quote.source import Source
+from gpuecon_xl.quote.source import NO_HEAD, Source
 
 KINDS = ("build", "gpu", "workload", "chassis", "item")
 
@@ -37,7 +37,9 @@ def read(src: Source, seller: Seller, today: dt.date) -> tuple[Request | None, l
     """The request, or what is wrong with it."""
     problems: list[str] = []
     tree = src.tree
-    head = block(src, tree, fields.REQUEST, problems, also=("customer", "line", "economics"))
+    head = block(src, tree, fields.REQUEST, problems, also=("customer", "line", "economics", NO_HEAD))
+    if NO_HEAD in tree:
+        problems.append(f"{src.at()} has a cell without a head; every value is due below the name of its field")
     for name, value in seller.defaults.items():
         if name == "valid_days" and "valid_until" in head:
             continue

@@ -5,6 +5,7 @@ Here: the seller file (``[seller]``, further companies as ``[sellers.NAME]``, ``
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,15 +13,22 @@ from typing import Any
 
 from gpuecon_xl.catalog import summed_up
 from gpuecon_xl.errors import BadFile, BadValue, nearest
-from gpuecon_xl.quote import fields, source, vat
+from gpuecon_xl.quote import fields, logo, source, vat
 
 # What a business letter must carry, by country of the company.
-# DE: GmbHG section 35a, HGB section 37a, UStG section 27a; DK: selskabsloven section 2 (name, home, CVR number).
+# DE: GmbHG section 35a, AktG section 80, HGB section 37a; DK: selskabsloven section 2 (name, home, CVR number).
 DUTY = {
-    "DE": ("street", "postcode", "city", "legal_form", "seat", "register", "managing_directors", "vat_id"),
+    "DE": ("street", "postcode", "city", "legal_form", "seat", "register", "vat_id"),
     "DK": ("street", "postcode", "city", "cvr"),
 }
-MAX_LOGO_BYTES = 2_000_000
+# What is due besides of a company with limited liability, known by its name or legal form.
+LIMITED = {
+    "DE": (
+        re.compile(r"\b(GmbH|UG|AG|SE)\b|beschränkter Haftung|haftungsbeschränkt|Aktiengesellschaft|G\.? ?m\.? ?b\.? ?H\b"),
+        ("managing_directors",),
+    ),
+    "DK": (re.compile(r"\b(ApS|A/S|P/S)(?!\w)|[Aa]npartsselskab|[Aa]ktieselskab"), ("seat",)),
+}
 
 
 @dataclass(frozen=True)
@@ -122,7 +130,7 @@ def read_seller(path: Path) -> Seller:
     defaults = block(src, src.tree.get("defaults", {}), fields.DEFAULTS, problems, "defaults")
     numbering = block(src, src.tree.get("numbering", {}), fields.NUMBERING, problems, "numbering")
     if problems:
-        raise BadFile(summed_up(str(path), problems), problems)
+        raise BadFile(summed_up(str(path), problems) if len(problems) > 1 else problems[0], problems)
     counter = numbering.get("counter")
     return Seller(companies, defaults, numbering.get("prefix", ""), numbering.get("digits", 4), numbering.get("start", 1),
                   path.parent / counter if counter else None, path.parent / texts if texts else None)  # fmt: skip
@@ -133,8 +141,10 @@ def _company(src: source.Source, tree: Any, companies: dict[str, Company], name:
     if not isinstance(tree, Mapping):
         return ""
     country = values.get("country", "")
-    for duty in DUTY.get(country, ()):
-        if duty not in tree:
+    form, more = LIMITED.get(country, (None, ()))
+    limited = form is not None and form.search(f"{values.get('name', '')} {values.get('legal_form', '')}")
+    for duty in (*DUTY.get(country, ()), *(more if limited else ())):
+        if duty not in tree or values.get(duty, duty) in ("", ()):
             problems.append(f"{src.at(*place, duty)} is missing; a business letter from {country} must carry it")
     if "vat_id" in values:
         try:
@@ -149,14 +159,16 @@ def _company(src: source.Source, tree: Any, companies: dict[str, Company], name:
             problems.append(f"{src.at(*place, 'cvr')} is {cvr!r}; 8 digits are due")
     if country and country not in vat.countries() and "vat_rate" not in values:
         problems.append(f"{src.at(*place, 'vat_rate')} is missing; the domestic rate of VAT is due, the product knows those of the EU")
-    logo = b""
+    picture = b""
     if "logo" in values:
         file = src.folder / values["logo"]
-        if not file.is_file() or file.stat().st_size > MAX_LOGO_BYTES:
-            problems.append(f"{src.at(*place, 'logo')} is {values['logo'][:40]!r}; a PNG or JPEG file of at most {MAX_LOGO_BYTES} bytes is due")
+        if not file.is_file() or file.stat().st_size > logo.MAX_BYTES:
+            problems.append(f"{src.at(*place, 'logo')} is {values['logo'][:40]!r}; a PNG or JPEG file of at most {logo.MAX_BYTES} bytes is due")
         else:
-            logo = file.read_bytes()
-            if not logo.startswith((b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")):
-                problems.append(f"{src.at(*place, 'logo')} is no PNG or JPEG; one is due")
-    companies[name] = Company(values.get("name", ""), country, values, logo)
+            picture = file.read_bytes()
+            try:
+                logo.pixels(picture)
+            except BadValue as error:
+                problems.append(f"{src.at(*place, 'logo')} {error}")
+    companies[name] = Company(values.get("name", ""), country, values, picture)
     return str(values.get("texts", ""))

@@ -16,13 +16,19 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from gpuecon_xl.errors import BadFile
+from gpuecon_xl.catalog import summed_up
+from gpuecon_xl.errors import BadFile, nearest
+from gpuecon_xl.quote import fields
 
 MAX_BYTES = 1_000_000  # of a request; forty lines take a few thousand
 MAX_TABLE_BYTES = 50_000_000
 MAX_ROWS = 100_000
+MAX_COLUMNS = 2_000  # a hundred lines of a dozen fields, and the rest
 MAX_DEPTH = 8
 MAX_NODES = 20_000
+
+NO_HEAD = "a cell without a head"  # stands in the tree of a row that has one
+_NUMBERED = re.compile(r"line(\d{1,3})\.(.+)")
 
 Place = tuple[str | int, ...]
 
@@ -45,7 +51,8 @@ class Source:
         shown = ""
         for part in place:
             shown += f"[{part + 1}]" if isinstance(part, int) else f".{part}" if shown else str(part)
-        return f"{self.name}{f' line {number}' if number else ''}, {shown[:80]}" if shown else self.name
+        where = f"{self.name}{f' line {number}' if number else ''}"
+        return f"{where}, {shown[:80]}" if shown else where
 
 
 def read(path: Path) -> Source:
@@ -87,8 +94,10 @@ def _toml(path: Path, text: str) -> Source:
         tree = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
         raise BadFile(f"{path} is no TOML: {str(error)[:120]}") from None
-    except (RecursionError, ValueError) as error:
-        raise BadFile(f"{path} cannot be read: {'values are nested too deep' if isinstance(error, RecursionError) else str(error)[:120]}") from None
+    except (RecursionError, ValueError, ArithmeticError) as error:
+        deep = isinstance(error, RecursionError)
+        what = "values are nested too deep" if deep else "a number has thousands of digits, or such an exponent"
+        raise BadFile(f"{path} cannot be read: {what}; a short request is due") from None
     return Source(path.name, tree, toml_lines(text))
 
 
@@ -155,14 +164,18 @@ def _yaml(path: Path, text: str) -> Source:
         return _scalar(node, fault)
 
     try:
-        for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        for count, event in enumerate(yaml.parse(text, Loader=yaml.SafeLoader)):
+            if count > 2 * MAX_NODES:
+                raise fault(f"more than {MAX_NODES} values; a short request is due", event.start_mark)
             if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
                 raise fault("anchors and aliases (& and *) are not read; write the value out", event.start_mark)
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         tree = {} if node is None else build(node, ())
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        raise BadFile(f"{path}{f' line {mark.line + 1}' if mark else ''} is no YAML: {str(getattr(error, 'problem', None) or error)[:120]}") from None
+        raise BadFile(
+            f"{path}{f' line {mark.line + 1}' if mark else ''} is no YAML: {' '.join(str(getattr(error, 'problem', None) or error).split())[:120]}"
+        ) from None
     except RecursionError:
         raise BadFile(f"{path} is nested too deep; a short request is due") from None
     if not isinstance(tree, dict):
@@ -209,11 +222,29 @@ def rows(path: Path) -> Iterator[Source]:
     doubled = sorted({n for n in names if n and names.count(n) > 1})
     if doubled:
         raise BadFile(f"{path} line 1 has the head {doubled[0][:60]!r} twice; one column for each field is due")
+    _check_heads(path, names)
     for number, values in lines:
         if number > MAX_ROWS:
-            raise BadFile(f"{path} has more than {MAX_ROWS} lines; smaller tables are due")
+            raise BadFile(f"{path} has more than {MAX_ROWS} lines; a smaller table is due, without anything far below")
         if any(v not in (None, "") for v in values):
             yield Source(path.name, _tree(names, values), folder=path.parent, row=number)
+
+
+def _check_heads(path: Path, names: list[str]) -> None:
+    if len(names) > MAX_COLUMNS:
+        raise BadFile(f"{path} has {len(names)} columns; at most {MAX_COLUMNS} are due")
+    known = [f.name for f in fields.REQUEST]
+    known += [
+        f"{block}.{f.name}" for block, own in (("customer", fields.CUSTOMER), ("line1", fields.LINE), ("economics", fields.ECONOMICS)) for f in own
+    ]
+    problems = []
+    for name in filter(None, names):
+        line = _NUMBERED.fullmatch(name)
+        asked = f"line1.{line[2]}" if line and 1 <= int(line[1]) <= fields.MOST_LINES else name
+        if asked not in known:
+            problems.append(f"{path.name} line 1 has the head {name[:60]!r}, which is no field; nearest: {nearest(asked[:60], known)}")
+    if problems:
+        raise BadFile(summed_up(str(path), problems) if len(problems) > 1 else problems[0], problems)
 
 
 def _tree(names: list[str], values: list[Any]) -> dict[str, Any]:
@@ -222,7 +253,7 @@ def _tree(names: list[str], values: list[Any]) -> dict[str, Any]:
     for name, value in zip(names, values, strict=False):
         if not name or value is None or (isinstance(value, str) and not value.strip()):
             continue
-        line = re.fullmatch(r"line(\d{1,3})\.(.+)", name)
+        line = _NUMBERED.fullmatch(name)
         if line:
             numbered.setdefault(int(line[1]), {})[line[2]] = value
             continue
@@ -234,7 +265,7 @@ def _tree(names: list[str], values: list[Any]) -> dict[str, Any]:
     if numbered:
         tree["line"] = [numbered[n] for n in sorted(numbered)]
     if any(v not in (None, "") for v in values[len(names) :]):
-        tree["(a cell without a head)"] = True
+        tree[NO_HEAD] = True
     return tree
 
 
@@ -261,6 +292,7 @@ def _xlsx(path: Path) -> Iterator[tuple[int, list[Any]]]:
     check_package(path)
     try:
         sheet = openpyxl.load_workbook(path, data_only=True, read_only=True).worksheets[0]
+        sheet.reset_dimensions()  # each row as wide as it is: a stray cell far away costs nothing, a wrong note of the size hides nothing
         for number, values in enumerate(sheet.iter_rows(values_only=True), start=1):
             yield number, [Decimal(repr(v)) if isinstance(v, float) else v for v in values]
     except (KeyError, ValueError, IndexError, OSError) as error:

@@ -1,7 +1,8 @@
 """VAT of an offer: which treatment, which rate, whether a VAT number has its country's form.
 
-Here: the countries of the EU (``vat.csv``, rates with source and date). Not here: texts of the treatments (``lang/``), amounts (`money`).
-A number's form is checked, not whether it is registered: that is for VIES.
+Here: the countries of the EU (``vat.csv``: rates and forms, each with source and date).
+Not here: texts of the treatments (``lang/``), amounts (`money`).
+A number's form is checked, not whether it is registered: that is for VIES. Where sources differ, the wider form stands: no good number is refused.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--out", metavar="OUT.xlsx", required=True, help="file to write: values only")
     parser.add_argument("--last", metavar="LASTBOOK", help="an earlier workbook; what changed since, and what it did to the cost")
     parser.add_argument("--lang", metavar="LANG", help="en, de or da; not given: the book's own")
+    parser.add_argument("--texts", metavar="FOLDER", help="folder with texts of your own (en.toml, de.toml, da.toml) that go before the shipped ones")
     parser.add_argument("--eml", metavar="OUT.eml", help="the report as a mail with the workbook attached")
     parser.add_argument("--pdf", action="store_true", help="a PDF beside OUT, by LibreOffice; attached to the mail")
     parser.add_argument("--private", action="store_true", help="keep purchase prices in: not for customers")
@@ -48,6 +49,10 @@ def run(args: argparse.Namespace, busy: Callable[[str], AbstractContextManager[N
     lang = args.lang.strip().lower() if args.lang is not None else None
     if lang is not None:
         load(lang if lang in LANGUAGES else args.lang)
+    texts = _book(args.texts, "--texts", "a folder") if args.texts is not None else None
+    for language in LANGUAGES if texts is not None else ():
+        load(language, texts)
+    from gpuecon_xl.quote.pdf import office
     from gpuecon_xl.report import mail, pdf, picture, send
 
     sender = _one(mail.addresses([args.sender], "--from")) if args.sender is not None else None
@@ -61,18 +66,19 @@ def run(args: argparse.Namespace, busy: Callable[[str], AbstractContextManager[N
     if wants_mail:
         picture.ready()
     if args.pdf:
-        pdf.office()
+        office()
     from gpuecon_xl.report.content import make_report
     from gpuecon_xl.report.figures import SourceBook
     from gpuecon_xl.report.workbook import workbook_bytes
 
     with busy(f"Reading {source.name}"):
-        report = make_report(SourceBook(source), SourceBook(last) if last is not None else None, lang, private=args.private)
+        report = make_report(SourceBook(source), SourceBook(last) if last is not None else None, lang, private=args.private,
+                             texts=texts)  # fmt: skip
         body = workbook_bytes(report)
         made = {"out": body}
         files = [mail.Attachment(targets["out"].name, body)]
         if args.pdf:
-            made["pdf"] = pdf.pdf_bytes(body)
+            made["pdf"] = pdf.pdf_bytes(body, report.speech.lang)
             files.append(mail.Attachment(targets["pdf"].name, made["pdf"], ("application", "pdf")))
         message = mail.message(report, files, sender, to, draft=server is None) if wants_mail else None
         if args.eml is not None and message is not None:
@@ -129,9 +135,9 @@ def _one(found: list[Any]) -> Any:
     return found[0]
 
 
-def _book(text: str, option: str) -> Path:
+def _book(text: str, option: str, what: str = "a workbook") -> Path:
     if not text.strip():
-        raise BadFile(f"{option} is empty; the path of a workbook is due")
+        raise BadFile(f"{option} is empty; the path of {what} is due")
     return Path(text)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from gpuecon_xl import __version__
@@ -94,15 +95,15 @@ class Report:
     changed: list[dict[str, Any]]
 
 
-def make_report(book: SourceBook, last: SourceBook | None, lang: str | None = None, *, private: bool = False) -> Report:
+def make_report(book: SourceBook, last: SourceBook | None, lang: str | None = None, *, private: bool = False, texts: Path | None = None) -> Report:
     """The report of a book.
 
     Parameters
     ----------
     last : the earlier book that it is compared with.  lang : of the texts, the book's own if None.
-    private : purchase prices and what contains nothing else stay in.
+    private : purchase prices and what contains nothing else stay in.  texts : a folder with texts of your own.
     """
-    return _Maker(book, last, Speech(lang or book.lang, book.lang), private).report()
+    return _Maker(book, last, Speech(lang or book.lang, book.lang, texts), private).report()
 
 
 def _change(now: Figure, before: Figure | None) -> Figure:

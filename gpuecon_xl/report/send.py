@@ -91,15 +91,25 @@ def credentials() -> tuple[str, str] | None:
             raise BadValue("GPUECON_SMTP_PASSWORD is set without GPUECON_SMTP_USER; both are due")
         return None
     if not password:
-        try:
-            import keyring  # type: ignore[import-not-found,unused-ignore]
-
-            password = keyring.get_password(_SERVICE, user) or ""
-        except Exception:  # no keyring, or one that is locked
-            password = ""
-    if not password:
-        raise BadValue(f"GPUECON_SMTP_USER is set, but there is no password in GPUECON_SMTP_PASSWORD or in the keyring under {_SERVICE}")
+        password, reason = _from_keyring(user)
+        if not password:
+            raise BadValue(
+                f"GPUECON_SMTP_USER is set, but there is no password in GPUECON_SMTP_PASSWORD or in the keyring under {_SERVICE}: {reason}"
+            )
     return user, password
+
+
+def _from_keyring(user: str) -> tuple[str, str]:
+    """The password, or why there is none."""
+    try:
+        import keyring
+    except ImportError:
+        return "", "keyring is not installed; pip install 'gpuecon_xl[keyring]' brings it"
+    try:
+        found = keyring.get_password(_SERVICE, user) or ""
+    except Exception as error:  # none on this machine, or one that is locked: each backend has errors of its own
+        return "", " ".join(str(error).split())[:120] or type(error).__name__
+    return found, "" if found else f"it holds none for {user[:60]!r}; keyring set {_SERVICE} USER stores one"
 
 
 # ---- the record ----

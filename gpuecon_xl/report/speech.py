@@ -6,6 +6,7 @@ Here: Babel's formats and the translation of words that the book's formulas show
 from __future__ import annotations
 
 import datetime as dt
+from pathlib import Path
 from typing import Any
 
 from babel.dates import format_date
@@ -20,15 +21,13 @@ _PATTERN = {"rate": "#,##0.000", "signed": "+#,##0.000;-#,##0.000", "money": "#,
 
 
 class Speech:
-    """Texts of one language for figures of a book that may be in another one."""
+    """Texts of one language for figures of a book that may be in another one; those of a user's folder go first."""
 
-    def __init__(self, lang: str, book_lang: str) -> None:
+    def __init__(self, lang: str, book_lang: str, own: Path | None = None) -> None:
         self.lang = lang
-        self.texts = load(lang)
-        self._words = {}
-        if lang != book_lang:
-            theirs = load(book_lang)
-            self._words = {theirs(f"word.{code}"): self.texts(f"word.{code}") for code in theirs.codes("word.")}
+        self.texts = load(lang, own)
+        theirs = load(book_lang)
+        self._words = {theirs(f"word.{code}"): self.texts(f"word.{code}") for code in theirs.codes("word.")}
 
     def __call__(self, key: str, **values: str) -> str:
         """A text of the section [report]."""

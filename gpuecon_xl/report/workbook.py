@@ -81,6 +81,14 @@ def _height(ws: Any, row: int) -> float:
     return sum(ws.row_dimensions[r].height or _ROW for r in range(last + 1, row))
 
 
+def _keep_together(ws: Any, top: int, end: int) -> None:
+    """A table that would be cut by the end of a page, and that a page can hold, begins a new one."""
+    before = _height(ws, top)
+    high = sum(ws.row_dimensions[r].height or _ROW for r in range(top, end))
+    if before and before + high > _PAGE_POINTS >= high:
+        ws.row_breaks.append(Break(id=top - 1))
+
+
 def _title(wanted: str, taken: list[str]) -> str:
     title = re.sub(r"[\[\]:*?/\\]", " ", wanted)[:31]
     while title in taken:
@@ -109,7 +117,8 @@ def _sheet(ws: Any, sheet: Sheet, report: Report, places: dict[int, tuple[Any, i
     for block in sheet.blocks:
         if isinstance(block, Table):
             places[id(block)] = (ws, row + (2 if not block.note else 3))
-            row = _table(ws, block, row, span, wide)
+            top, row = row, _table(ws, block, row, span, wide)
+            _keep_together(ws, top, row)
         else:
             if _height(ws, row) + _chart_cm(block) * _POINTS_CM > _PAGE_POINTS:
                 ws.row_breaks.append(Break(id=row - 2))  # a chart is not cut by the end of a page

@@ -23,7 +23,7 @@ from gpuecon_xl.ops import (
 from gpuecon_xl.sheets.fit import WORKLOAD_SLOTS
 from gpuecon_xl.sheets.model import Chart, SheetSpec, TableSpec
 from gpuecon_xl.sheets.ranges import cost_of_end
-from gpuecon_xl.sheets.throughput import LONG, runs_alone
+from gpuecon_xl.sheets.throughput import LONG, SHARES_OF_PEAK, runs_alone
 from gpuecon_xl.units import PERCENT
 
 BUILD_SLOTS = 40
@@ -53,6 +53,8 @@ def candidates_table() -> TableSpec:
     t.formula("efficiency_row", match(key, col("Efficiency", "efficiency_key")), "whole", 7)
     t.joins.append(("Efficiency", t.cell("efficiency_row")))
     t.quantity("peak_tflops", "whole", LONG)
+    for q in SHARES_OF_PEAK:
+        t.quantity(q, "pct", LONG)
     t.formula("pp", maximum(t.joined("pp_wanted"), 1), "whole", 5, "card")
     many = index(col("Fleet", "overhead_dense_gb"), b), index(col("Fleet", "overhead_moe_gb"), b)
     room = where(t.joined("experts") > 0, many[1], many[0])
@@ -66,16 +68,21 @@ def candidates_table() -> TableSpec:
                    ("fit_class", "text"), ("sequences_replica", "one"), ("micro_batch", "one")):  # fmt: skip
         t.quantity(q, fmt, LONG)
     for q, fmt in (
+        ("expert_read_gb", "one"),
         ("weights_read_gb", "one"),
         ("kv_read_gb_sequence", "small"),
         ("decode_weights_s", "seconds"),
         ("decode_kv_s", "seconds"),
-        ("decode_compute_s", "seconds"),
+        ("decode_linear_s", "seconds"),
+        ("decode_attention_s", "seconds"),
+        ("linear_step_s", "seconds"),
         ("collective_s_token", "seconds"),
         ("decode_collective_s", "seconds"),
         ("roofline_step_s", "seconds"),
         ("decode_step_s", "seconds"),
+        ("prefill_linear_s_token", "seconds"),
         ("prefill_s_token", "seconds"),
+        ("prompt_tokens_step", "one"),
         ("interleave_s", "seconds"),
         ("output_tok_s", "whole"),
     ):

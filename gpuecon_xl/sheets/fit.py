@@ -6,7 +6,7 @@ from typing import Any
 
 from gpuecon_xl.ops import Expr, col, either, equal, index, look_up, match, minimum, name, where, words
 from gpuecon_xl.sheets.model import SheetSpec, TableSpec
-from gpuecon_xl.sheets.throughput import LONG, kv_name
+from gpuecon_xl.sheets.throughput import LONG, kv_named
 from gpuecon_xl.units import BYTES_16_BIT
 
 WORKLOAD_SLOTS = 16
@@ -24,8 +24,10 @@ def need_table() -> TableSpec:
     t.formula("model_row", match(t.joined("model"), col("Models", "model")), "whole", LONG)
     t.formula("precision_row", match(t.joined("precision"), col("Precisions", "precision")), "whole", LONG)
     t.joins[:] = [("Models", t.cell("model_row")), ("Precisions", t.cell("precision_row")), ("Workloads", t.cell("n"))]
-    kv = kv_name(index(col("Workloads", "kv"), t.cell("n")))
-    t.formula("bytes_kv", index(col("Precisions", "bytes_kv"), match(kv, col("Precisions", "precision"))), "one", LONG, "byte")
+    engine = match(name("engine"), col("Engines", "engine"))
+    named = kv_named(index(col("Workloads", "kv"), t.cell("n")))
+    t.quantity("bytes_kv", "small", LONG, bytes_kv_named=named, kv_bytes_low=index(col("Engines", "kv_bytes_low"), engine))
+    t.quantity("width_factor", "pct", LONG)
     for q in ("embed_params_b", "expert_params_b", "nonexpert_params_b", "bytes_nonexpert"):
         t.quantity(q, "one", LONG)
     for q in ("expert_weights_gb", "nonexpert_weights_gb", "embed_weights_gb", "weights_gb"):
@@ -35,7 +37,6 @@ def need_table() -> TableSpec:
     t.quantity("context_mean", "whole", LONG)
     t.quantity("window_tokens_kept", "whole", LONG)
     t.quantity("prompt_tokens", "whole", LONG)
-    engine = match(name("engine"), col("Engines", "engine"))
     alloc = index(col("Engines", "window_alloc_full"), engine)
     t.quantity("kv_width", "whole", LONG, as_="kv_width_one_card", tp=1)
     t.quantity("window_kv_width", "whole", LONG, as_="window_kv_width_one_card", tp=1)

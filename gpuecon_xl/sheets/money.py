@@ -25,6 +25,7 @@ from gpuecon_xl.sheets.candidates import BUILD_SLOTS
 from gpuecon_xl.sheets.model import SPARE_ROWS, Chart, SheetSpec, TableSpec
 from gpuecon_xl.sheets.ranges import ENDS, case_of, cases_table, cost_of_end, end_of
 from gpuecon_xl.sheets.throughput import LONG, SPEED_BATCHES, SPEED_CARDS, SPEED_MODELS
+from gpuecon_xl.throughput import ENGINE_INPUTS
 from gpuecon_xl.units import MONTHS_YEAR, TINY
 
 
@@ -118,9 +119,9 @@ def fleet_table() -> TableSpec:
     t.joins += [("Links", t.cell("link_row")), ("Engines", t.cell("engine_row"))]
     for column in ("alpha_pair_us", "alpha_power", "bus_pair_gb_s", "bus_power"):
         t.formula(column, t.joined(column), "one", LONG)
-    for column in ("max_sequences", "activation_dense_gib", "activation_moe_gib", "large_card_gb", "small_card_factor", "nontorch_one_gib",
-                   "nontorch_many_gib", "layer_dense_us", "layer_moe_us", "step_ms", "window_alloc_full"):  # fmt: skip
-        t.formula(column, t.joined(column), "one", LONG)
+    for column in ENGINE_INPUTS:
+        if column != "memory_share":  # only the engine's memory needs it
+            t.formula(column, t.joined(column), "one", LONG)
     t.quantity("capacity_gb", "one", LONG)
     t.quantity("engine_memory_gb", "one", LONG)
     t.quantity("engine_overhead_gb", "one", LONG, as_="overhead_dense_gb", experts=0, tp=1, pp=1, nontorch_one_gib=t.cell("nontorch_many_gib"))
@@ -129,8 +130,8 @@ def fleet_table() -> TableSpec:
     wanted = t.joined("chassis_wanted_eur")
     t.formula("chassis_eur_gpu", where(equal(wanted, ""), name("chassis_eur_gpu"), wanted), "money", 12, "EUR")
     tco_parts(t)
-    t.formula("power_w", t.joined("tdp_w") * t.joined("gpus"), "whole", LONG, "W")
-    t.formula("outlay_eur", t.cell("capex_eur") * t.joined("gpus"), "money", 12, "EUR")
+    t.quantity("power_w", "whole", LONG)
+    t.quantity("outlay_eur", "money", 12)
     t.formula("build_tco_eur", t.cell("tco_eur") * t.joined("gpus"), "money", 12, "EUR")
     return t.lead(
         "build",

@@ -13,6 +13,8 @@ SPEED_CARDS = ("RTX 5090", "RTX 4090", "RTX PRO 6000 Blackwell Server", "RTX PRO
                "H100 SXM")  # fmt: skip
 SPEED_BATCHES = (1, 32)
 LONG = 11  # width of columns with workings
+SHARES_OF_PEAK = ("expert_read_efficiency", "cache_read_efficiency", "linear_efficiency",
+                  "decode_linear_efficiency", "attention_efficiency")  # fmt: skip
 
 
 def rows_of(t: TableSpec) -> None:
@@ -25,13 +27,14 @@ def rows_of(t: TableSpec) -> None:
     t.formula("link_row", match(link, col("Links", "link")), "whole", LONG)
     t.joins += [("Models", t.cell("model_row")), ("Cards", t.cell("gpu_row")), ("Precisions", t.cell("precision_row")),
                 ("Engines", t.cell("engine_row")), ("Links", t.cell("link_row"))]  # fmt: skip
-    t.given["bytes_kv"] = index(col("Precisions", "bytes_kv"), match(kv_name(t.cell("kv")), col("Precisions", "precision")))
+    t.given["bytes_kv_named"] = kv_named(t.cell("kv"))
+    t.quantity("bytes_kv", "small", LONG)
     t.given["embed_read_copies"] = minimum(index(col("Models", "embed_copies"), t.cell("model_row")), 1)
 
 
-def kv_name(cell: Expr) -> Expr:
-    """Format of the cache: blank is 16 bit."""
-    return lift(where(equal(cell, ""), "fp16", cell))
+def kv_named(cell: Expr) -> Expr:
+    """Bytes of the cache's format; 0 where the cell is blank and the engine decides."""
+    return lift(where(equal(cell, ""), 0, index(col("Precisions", "bytes_kv"), match(cell, col("Precisions", "precision")))))
 
 
 def efficiency_row(t: TableSpec) -> None:
@@ -41,6 +44,8 @@ def efficiency_row(t: TableSpec) -> None:
     t.formula("efficiency_row", match(key, col("Efficiency", "efficiency_key")), "whole", LONG)
     t.joins.append(("Efficiency", t.cell("efficiency_row")))
     t.quantity("peak_tflops", "whole", LONG)
+    for q in SHARES_OF_PEAK:
+        t.quantity(q, "pct", LONG)
 
 
 def weights(t: TableSpec) -> None:
@@ -72,13 +77,16 @@ def decode(t: TableSpec) -> None:
     """Time of one decode step, part by part."""
     t.quantity("context_mean", "whole", LONG)
     t.quantity("experts_touched", "pct", LONG)
+    t.quantity("expert_read_gb", "one", LONG)
     t.quantity("weights_read_gb", "one", LONG)
     t.quantity("kv_read_gb_sequence", "small", LONG)
     t.quantity("decode_weights_s", "seconds", LONG)
     t.quantity("decode_kv_s", "seconds", LONG)
     t.quantity("decode_gflop_token", "one", LONG)
     t.quantity("attention_gflop_token", "small", LONG)
-    t.quantity("decode_compute_s", "seconds", LONG)
+    t.quantity("decode_linear_s", "seconds", LONG)
+    t.quantity("decode_attention_s", "seconds", LONG)
+    t.quantity("linear_step_s", "seconds", LONG)
     if not t.has("allreduce_alpha_us"):
         t.quantity("allreduce_alpha_us", "one", LONG)
         t.quantity("allreduce_bus_gb_s", "one", LONG)
@@ -86,6 +94,7 @@ def decode(t: TableSpec) -> None:
     t.quantity("collective_s_token", "seconds", LONG)
     t.quantity("decode_collective_s", "seconds", LONG)
     t.quantity("fixed_step_s", "seconds", LONG)
+    t.quantity("host_step_s", "seconds", LONG)
     t.quantity("roofline_step_s", "seconds", LONG)
     t.quantity("decode_step_s", "seconds", LONG)
 
@@ -99,7 +108,9 @@ def step(t: TableSpec) -> None:
     t.quantity("prompt_tokens", "whole", LONG)
     t.quantity("prefill_gflop_token", "one", LONG)
     t.quantity("prefill_attention_gflop_token", "small", LONG)
+    t.quantity("prefill_linear_s_token", "seconds", LONG)
     t.quantity("prefill_s_token", "seconds", LONG)
+    t.quantity("prompt_tokens_step", "one", LONG)
     t.quantity("interleave_s", "seconds", LONG)
     t.quantity("output_tok_s", "whole", LONG)
 
@@ -229,7 +240,7 @@ def scaling_sheet() -> SheetSpec:
     t.quantity("allreduce_bus_gb_s", "one", LONG)
     t.quantity("micro_batch", "one", LONG)
     decode(t)
-    one = t.cell("fixed_step_s") + t.cell("tp") * t.cell("roofline_step_s")
+    one = t.cell("fixed_step_s") + t.cell("host_step_s") + t.cell("tp") * t.cell("roofline_step_s")
     t.formula("step_one_s", one, "seconds", LONG, "s")
     t.quantity("scaling_factor", "pct", LONG)
     t.formula("stated_factor", stated_factor(t), "pct", LONG, "1")

@@ -1,4 +1,4 @@
-"""xlwings Lite: main.py answers as the core does, in a plain Python and in Pyodide; the workbook's parts hold it."""
+"""xlwings Lite: main.py and the wheel answer as the core does, in a plain Python and in Pyodide; the workbook's parts hold main.py."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ from gpuecon_xl.schema import TABLES
 from gpuecon_xl.writer import write_template
 
 HERE = Path(__file__).resolve().parent
-BOOK = HERE.parents[1] / "workbook" / "gpuecon-lite.xlsx"
+ROOT = HERE.parents[1]
+BOOK = ROOT / "workbook" / "gpuecon-lite.xlsx"
 PYODIDE = {"0.27.5": "3.12", "314.0.7": "3.14"}  # version: its Python
 WHY = "gpuecon_why"
 WE = "{http://schemas.microsoft.com/office/webextensions/webextension/2010/11}"
@@ -144,19 +145,24 @@ def _same(got: Any, want: Any) -> bool:
 
 
 def _check(out: dict[str, Any]) -> None:
+    """The answers, what was registered, and that nothing heavy was loaded."""
     asked, want = _possible(), _wanted()
     assert len(asked) >= 150
     wrong = [(f, str(a)[:90], str(g)[:120], str(w)[:120]) for (f, a), g, w in zip(asked, out["answers"], want, strict=True) if not _same(g, w)]
     assert not wrong, f"{len(wrong)} of {len(asked)}: {wrong[:5]}"
     assert out["heavy"] == []
-    assert out["places"]
-    assert not [p for p in out["places"].values() if str(HERE.parents[1]) in p or "site-packages" in p]
     assert set(out["registered"]) == {WHY, *BY_NAME}
     for name, one in out["registered"].items():
         entry = BY_NAME.get(name)
         assert entry is None or tuple(one["arguments"])[::-1] == entry.arguments  # decorators run from below
         assert 20 < len(one["help"]) <= 255
         assert all(10 < len(o["doc"]) <= 255 and o["ndim"] == 2 and o["err_to_str"] for o in one["arguments"].values())
+
+
+def _check_carried(out: dict[str, Any]) -> None:
+    """The package came out of main.py."""
+    assert out["places"]
+    assert not [p for p in out["places"].values() if str(ROOT) in p or "site-packages" in p]
 
 
 def _folder(place: Path, main_text: str) -> Path:
@@ -189,6 +195,7 @@ def test_plain_python(main_text: str, tmp_path: Path, record_property: Callable[
     assert done.returncode == 0, done.stderr[-2000:]
     out = json.loads((folder / "answers.json").read_text(encoding="utf-8"))
     _check(out)
+    _check_carried(out)
     _record(out, record_property)
 
 
@@ -229,21 +236,64 @@ def _pyodide(version: str) -> Path:
     return package
 
 
-@pytest.mark.parametrize("version", list(PYODIDE))
-def test_pyodide(version: str, main_text: str, tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+def _in_pyodide(version: str, folder: Path, *wheel: Path) -> dict[str, Any]:
+    """What the calls of a folder give in Pyodide under Node; a wheel is installed there first."""
     node = shutil.which("node")
     if node is None:
         assert not os.environ.get("CI"), "Node.js is not on the path; Pyodide needs it"
         pytest.skip("Node.js is not on the path; Pyodide needs it")
-    package = _pyodide(version)
-    folder = _folder(tmp_path / "project", main_text)
-    done = subprocess.run(
-        [node, str(HERE / "pyodide_run.mjs"), str(package), str(folder)], capture_output=True, text=True, check=False, cwd=tmp_path, timeout=300
-    )
+    command = [node, str(HERE / "pyodide_run.mjs"), str(_pyodide(version)), str(folder), *map(str, wheel)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder.parent, timeout=300)
     assert done.returncode == 0, (done.stderr or done.stdout)[-3000:]
-    out = json.loads((folder / "answers.json").read_text(encoding="utf-8"))
+    out: dict[str, Any] = json.loads((folder / "answers.json").read_text(encoding="utf-8"))
     assert out["python"].startswith(PYODIDE[version])
+    return out
+
+
+@pytest.mark.parametrize("version", list(PYODIDE))
+def test_pyodide(version: str, main_text: str, tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+    out = _in_pyodide(version, _folder(tmp_path / "project", main_text))
     _check(out)
+    _check_carried(out)
+    _record(out, record_property)
+
+
+@pytest.fixture(scope="session")
+def wheel(once: Callable[..., Any]) -> Path:
+    """The package as a wheel, built from this checkout."""
+
+    def make(folder: Path) -> Path:
+        command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps", "--wheel-dir", str(folder), str(ROOT)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+        assert done.returncode == 0, f"the wheel was not built: {done.stderr[-1000:]}"
+        (path,) = folder.glob("*.whl")
+        return path
+
+    found: Path = once("wheel", make)
+    return found
+
+
+def test_wheel_is_pure_and_holds_every_file(wheel: Path) -> None:
+    """Pyodide takes no other wheel; nothing of the package may be left out."""
+    assert wheel.name.endswith("-py3-none-any.whl")
+    with zipfile.ZipFile(wheel) as z:
+        held = {n: z.read(n) for n in z.namelist() if ".dist-info/" not in n}
+    files = [p for p in (ROOT / "gpuecon_xl").rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+    wanted = {p.relative_to(ROOT).as_posix(): p.read_bytes() for p in files}
+    wanted |= {f"gpuecon_xl/_catalog/{p.name}": p.read_bytes() for p in (ROOT / "catalog").iterdir()}
+    assert held == wanted
+
+
+@pytest.mark.parametrize("version", list(PYODIDE))
+def test_wheel_in_pyodide(version: str, main_text: str, wheel: Path, tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+    """The functions of main.py with the package from the wheel: main.py's own copy is cut off."""
+    functions, loader, _ = main_text.partition("\n\ndef _load():")
+    assert loader
+    thin = f"{functions}\nfrom gpuecon_xl.carriers import arguments as _arguments\n"
+    out = _in_pyodide(version, _folder(tmp_path / "project", thin), wheel)
+    _check(out)
+    assert out["places"]
+    assert not [p for p in out["places"].values() if "/site-packages/gpuecon_xl/" not in p]
     _record(out, record_property)
 
 
@@ -429,6 +479,5 @@ def test_same_parts_every_time(book: Path, tmp_path: Path) -> None:
     assert again.read_bytes() == book.read_bytes()
 
 
-@pytest.mark.skipif(not BOOK.exists(), reason="workbook/gpuecon-lite.xlsx is not built yet")
 def test_checked_in_workbook_holds_the_generated_main(main_text: str) -> None:
     assert project(BOOK)["main.py"] == main_text

@@ -14,7 +14,7 @@ def _model_value(quantity: str, model: str, precision: str, **more: float) -> fl
     """A quantity from the catalogue's facts of a model and a number format."""
     catalog = load_catalog()
     values = dict(catalog.find_model(model)[0]) | dict(catalog.find("precisions", precision))
-    values |= {"weights_overhead": 1.0, "tp": 1.0, "bytes_kv": 2.0} | more
+    values |= {"weights_overhead": 1.0, "tp": 1.0, "bytes_kv_named": 2.0, "kv_bytes_low": 2.0} | more
     names = tuple(n for n in graph.parameters_of([quantity]) if n in values)
     return float(graph.plan((quantity,), names)(*(values[n] for n in names))[0])
 
@@ -229,3 +229,26 @@ def test_breakeven_batch(tflops: float, batch: float) -> None:
     assert m.breakeven_batch(tflops, 1, 32.76, 32.76, 1792) == pytest.approx(batch, abs=0.005)
     # a mixture of experts reads all experts for few active ones
     assert m.breakeven_batch(tflops, 1, 30, 3, 1792) == pytest.approx(10 * batch, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("named", "kernel", "engine", "bytes_"),
+    [
+        (0, "16", 1, 2),
+        (0, "fp8", 1, 1),  # a checkpoint in fp8 brings an fp8 cache with this engine
+        (0, "fp4", 1, 1),
+        (0, "fp8", 2, 2),
+        (0, "w4", 1, 2),
+        (2, "fp8", 1, 2),  # what is asked for counts
+        (0.5625, "16", 2, 0.5625),
+    ],
+)
+def test_bytes_of_the_cache(named: float, kernel: str, engine: float, bytes_: float) -> None:
+    assert m.bytes_kv(named, kernel, engine) == bytes_
+
+
+def test_peak_of_ggufs_blocks() -> None:
+    """llama.cpp multiplies quantised blocks in int8 where the card has a rate for it."""
+    assert m.peak_tflops("gguf", 71, 0, 285, 0) == 285
+    assert m.peak_tflops("gguf", 125, 0, 0, 0) == 125
+    assert m.peak_tflops("w4", 71, 0, 285, 0) == 71

@@ -29,9 +29,18 @@ def test_decode_rates() -> None:
 
 
 def test_interleaved_prompts() -> None:
-    # 8 sequences; each output token brings 1000 / 250 prompt tokens of 10 µs
-    assert s.interleave_s(8, 1, 1000, 250, 1e-5, 1) == pytest.approx(8 * 4 * 1e-5)
-    assert s.interleave_s(8, 2, 1000, 250, 1e-5, 2) == pytest.approx(8 * 4 * 1e-5)
+    # 8 sequences; each output token brings 1000 / 250 prompt tokens
+    assert s.prompt_tokens_step(8, 1, 1000, 250) == 32
+    assert s.prompt_tokens_step(8, 2, 1000, 250) == 64
+    # 32 tokens of 10 µs, 8 of them linear: reads 5 ms, decode's arithmetic 1 ms
+    whole, linear = 1e-5, 8e-6
+    assert s.interleave_s(32, whole, linear, 0.005, 0.001, 0.006, 0, 1, 1, 0) == pytest.approx(32 * whole)
+    assert s.interleave_s(32, whole, linear, 0.005, 0.001, 0.006, 0, 2, 1, 0) == pytest.approx(16 * whole)
+    # half overlapped: what is added to the shorter of the two counts half
+    assert s.interleave_s(32, whole, linear, 0.005, 0.001, 0.0055, 0.5, 1, 1, 0) == pytest.approx(32 * (linear / 2 + whole - linear))
+    # the ideal roofline and a stated factor add the prompts' own time
+    assert s.interleave_s(32, whole, linear, 0.005, 0.001, 0.005, 1, 1, 1, 0) == pytest.approx(32 * whole)
+    assert s.interleave_s(32, whole, linear, 0.005, 0.001, 0.0055, 0.5, 1, 2, 0.55) == pytest.approx(32 * whole)
     assert s.mean_step_s(0.02, 0.005) == 0.025
     assert s.prefill_share(0.005, 0.025) == pytest.approx(0.2)
 
@@ -43,21 +52,25 @@ def test_output_and_total() -> None:
 
 
 def test_first_token_alone() -> None:
-    assert s.ttft_s(0.1, 0.3, 0.02, 1, 1, 50, 100, 1) == pytest.approx(0.1)
+    assert s.ttft_s(0.1, 0.3, 0.02, 1, 1, 50, 100, 1, 0.5, 0) == pytest.approx(0.1)
+    assert s.ttft_s(0.1, 0.3, 0.02, 1, 1, 50, 100, 1, 0.5, 30) == pytest.approx(0.13)  # the request's own handling
 
 
 def test_first_token_among_others() -> None:
-    # wait for prompts: share / (2 · (1 - share)), half a step
-    assert s.ttft_s(0.1, 0.2, 0.02, 8, 8, 320, 250, 8) == pytest.approx(0.1 * (1 + 0.2 / 1.6) + 0.01)
+    # random arrivals wait for prompts: share / (2 · (1 - share)), and half a step
+    assert s.ttft_s(0.1, 0.2, 0.02, 8, 8, 320, 250, 8, 0, 0) == pytest.approx(0.1 * (1 + 0.2 / 1.6) + 0.01)
+    # arriving together: half of the seven others come first
+    assert s.ttft_s(0.1, 0.2, 0.02, 8, 8, 320, 250, 8, 1, 0) == pytest.approx(0.1 * (1 + 3.5) + 0.01)
+    assert s.ttft_s(0.1, 0.2, 0.02, 8, 8, 320, 250, 8, 0.5, 0) == pytest.approx(0.1 * (1 + (3.5 + 0.125) / 2) + 0.01)
 
 
 def test_queue_by_littles_law() -> None:
-    waiting = s.ttft_s(0.1, 0.2, 0.02, 18, 8, 320, 250, 8) - s.ttft_s(0.1, 0.2, 0.02, 8, 8, 320, 250, 8)
+    waiting = s.ttft_s(0.1, 0.2, 0.02, 18, 8, 320, 250, 8, 0, 0) - s.ttft_s(0.1, 0.2, 0.02, 8, 8, 320, 250, 8, 0, 0)
     assert waiting == pytest.approx(10 * 250 / 320)
 
 
 def test_wait_is_bounded_when_prompts_fill_the_time() -> None:
-    assert s.ttft_s(0.1, 1, 0.02, 8, 8, 320, 250, 8) == pytest.approx(0.1 * (1 + 8 / 2) + 0.01)
+    assert s.ttft_s(0.1, 1, 0.02, 8, 8, 320, 250, 8, 0, 0) == pytest.approx(0.1 * (1 + 8 / 2) + 0.01)
 
 
 def test_band() -> None:

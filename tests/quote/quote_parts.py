@@ -95,13 +95,22 @@ def spellings(number: float | str) -> set[str]:
 def leaks(content: bytes, numbers: Iterable[float | str], texts: Iterable[str]) -> list[str]:
     """Where one of the planted numbers or texts stands in any part of a file."""
     found = []
-    wanted = [(n, re.compile("|".join(rf"(?<![\d.,]){re.escape(s)}(?!\d)" for s in sorted(spellings(n))))) for n in numbers]
+    wanted = [(str(n), _pattern(n)) for n in numbers]
     for name, raw in unzipped(content).items():
         for text in {raw.decode("utf-8", "ignore"), raw.decode("utf-16-le", "ignore")}:
             found += [f"{n} in {name}" for n, pattern in wanted if pattern.search(text)]
             said = text.replace("pageMargins", "").lower()  # an element of every sheet
             found += [f"{t!r} in {name}" for t in texts if t.lower() in said]
     return found
+
+
+def leaks_of_text(text: str, numbers: Iterable[float | str], texts: Iterable[str]) -> list[str]:
+    """The planted numbers and texts that stand in a text."""
+    return [str(n) for n in numbers if _pattern(n).search(text)] + [t for t in texts if t.lower() in text.lower()]
+
+
+def _pattern(number: float | str) -> re.Pattern[str]:
+    return re.compile("|".join(rf"(?<![\d.,]){re.escape(s)}(?!\d)" for s in sorted(spellings(number))))
 
 
 def cells(content: bytes, formulas: bool = False) -> dict[str, dict[str, Any]]:

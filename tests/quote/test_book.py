@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import openpyxl
@@ -13,6 +14,8 @@ from quote_parts import PLAIN, REQUESTS, cells, made, sample, sample_file, unzip
 import gpuecon_xl as gx
 from gpuecon_xl.lang import LANGUAGES, load
 from gpuecon_xl.quote import book
+
+WITH_PAGE = [p for p in REQUESTS if "economics" in tomllib.loads(p.read_text(encoding="utf-8"))]
 
 
 def _files(folder: Path) -> list[Path]:
@@ -81,12 +84,18 @@ def test_customer_changes_the_price_of_electricity(tmp_path: Path) -> None:
     assert cell("breakeven_cloud") == pytest.approx(use, rel=1e-9)
 
 
-@pytest.mark.parametrize("path", REQUESTS, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", [p for p in REQUESTS if p not in WITH_PAGE], ids=lambda p: p.stem)
+def test_no_page_where_none_was_asked_for(path: Path) -> None:
+    o = sample(path)
+    assert o.economics is None
+    assert list(cells(sample_file(path))) == [o.texts("quote.offer")]
+
+
+@pytest.mark.parametrize("path", WITH_PAGE, ids=lambda p: p.stem)
 def test_page_agrees_with_functions(path: Path) -> None:
     """The page's total cost is that of `tco3y` at the price that the customer is offered."""
     o = sample(path)
-    if o.economics is None:
-        pytest.skip("no economics page")
+    assert o.economics is not None
     values = {i.name: i.value for i in o.economics.inputs}
     sheets = cells(sample_file(path))
     basis = list(sheets.values())[2]

@@ -235,7 +235,19 @@ def test_own_numbers_may_not_meet(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 @pytest.mark.parametrize(
     ("text", "wanted"),
-    [("", "no heads"), ("customer.name,customer.name\na,b\n", "twice"), ("customer.name,customer.country\n", "no rows"), ("\x00\x01", "")],
+    [
+        ("", "no heads"),
+        ("customer.name,customer.name\na,b\n", "twice"),
+        ("customer.name,customer.country\n", "no rows"),
+        ("\x00\x01", "is no field"),
+        ("customer.name,shop,customer\na,b,c\n", "line 1 has the head 'shop', which is no field"),
+        ("customer.name,line101.gpu\na,L4\n", "line 1 has the head 'line101.gpu'"),
+        ("customer.name\tcustomer.country\na\tDE\n", "line 1 has the head"),
+        (",".join(f"c{i}" for i in range(2001)) + "\n", "at most 2000 are due"),
+        ("customer.name\n" + "a" * 200_000 + "\n", "is no CSV"),
+        ("customer.name\n" + "a\n" * 100_001, "more than 100000 lines"),
+    ],
+    ids=lambda value: str(len(value)),
 )
 def test_tables_that_are_none(text: str, wanted: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, out = tmp_path / "r.csv", tmp_path / "out"
@@ -245,4 +257,23 @@ def test_tables_that_are_none(text: str, wanted: str, tmp_path: Path, capsys: py
     told = capsys.readouterr().err
     assert wanted in told
     assert "Traceback" not in told
-    assert not list(out.glob("*.xlsx"))
+    assert not list(out.iterdir())
+
+
+def test_a_stray_cell_far_away_costs_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Below the table it is refused, right of it its row is; neither is read as millions of blank cells."""
+    start = time.process_time()
+    for at, code, wanted in (("A1048576", 2, "more than 100000 lines"), ("XFD2", 1, "line 2 has a cell without a head")):
+        book = openpyxl.Workbook()
+        for line in (("customer.name", "customer.country", "line1.item", "line1.list_price"), ("Å", "DE", "=x", 1)):
+            book.active.append(line)
+        book.active["C2"].data_type = "s"
+        book.active[at] = "z"
+        book.save(tmp_path / "far.xlsx")
+        out = tmp_path / at
+        out.mkdir()
+        assert run(tmp_path / "far.xlsx", out, "--workers", "1") == code
+        told = capsys.readouterr()
+        assert wanted in told.out + told.err
+        assert not list(out.glob("A-*.xlsx"))
+    assert time.process_time() - start < 20

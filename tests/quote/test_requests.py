@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+import struct
 import tomllib
+import zlib
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
-from quote_parts import PLAIN, REQUESTS, SAMPLES, made, refusal, seller, unzipped
+from quote_parts import PLAIN, REQUESTS, SAMPLES, TODAY, made, refusal, seller, unzipped
 
 from gpuecon_xl import cli
+from gpuecon_xl.catalog import shipped
 from gpuecon_xl.errors import BadFile, BadValue
-from gpuecon_xl.quote import fields, source, vat
+from gpuecon_xl.quote import fields, logo, offer, source, vat
 from gpuecon_xl.quote.seller import read_seller
 
 BASE = """language = "de"
@@ -31,6 +34,11 @@ WRONG = {
     "price 1e308": (BASE.replace("3000", "1e308"), "line 8, line[1].list_price"),
     "price nan": (BASE.replace("3000", "nan"), "line 8, line[1].list_price"),
     "price inf": (BASE.replace("3000", "inf"), "line 8, line[1].list_price"),
+    "price with an exponent beyond all": (BASE.replace("3000", "1e999999999999999999999"), "such an exponent"),
+    "price of 5,000 digits": (BASE.replace("3000", "1" * 5000), "thousands of digits"),
+    "price in other digits": (BASE.replace("3000", '"٣٠٠٠"'), "a number from 0"),
+    "price with a point for thousands": (BASE.replace("3000", '"3.000,50"'), "a number from 0"),
+    "price as a formula": (BASE.replace("3000", '"=1+1"'), "a number from 0"),
     "price of a thousandth": (BASE.replace("3000", "3000.001"), "at most 2 decimals"),
     "negative price": (BASE.replace("3000", "-1"), "line 8, line[1].list_price is"),
     "negative quantity": (BASE + "quantity = -2\n", "line 9, line[1].quantity is"),
@@ -58,6 +66,22 @@ WRONG = {
     "no country": (BASE.replace('"DE"', '"QQ"'), "customer.country"),
     "control character": (BASE.replace("Probe", "Pro\\u0007be"), "U+0007"),
     "direction mark": (BASE.replace("Probe", "Pro\\u202Ebe"), "U+202E"),
+    "name that takes no room": (BASE.replace("Probe", "\\u200D"), "customer.name is empty"),
+    "name with a gap of no width": (BASE.replace("Probe", "Pro\\u200Bbe"), "U+200B"),
+    "name of a private letter": (BASE.replace("Probe", "\\uE000"), "U+E000"),
+    "number in two lines": ('number = "a\\nb"\n' + BASE, "U+000A"),
+    "101 lines": (BASE + '[[line]]\nitem = "x"\nlist_price = 1\n' * 100, "has 101 entries; at most 100"),
+    "one table for the lines": (BASE.replace("[[line]]", "[line]"), "is no list"),
+    "valid for ever": ("valid_days = 1000000000000\n" + BASE, "from 0 to 730"),
+    "valid until and days": ("valid_days = 3\nvalid_until = 2026-12-02\n" + BASE, "one of them is due"),
+    "time for a date": (BASE.replace("2026-12-01", "10:00:00"), "line 2, date"),
+    "year 9999": (BASE.replace("2026-12-01", "9999-12-31"), "from 2000 to 2100"),
+    "payment in French": ('payment = { fr = "x" }\n' + BASE, "has the language 'fr'"),
+    "half a card": (BASE + 'quantity = 0.5\n[economics]\nmodel = "Llama 3.1 8B"\n', "a whole number up to"),
+    "a minute of economics": (BASE + '[economics]\nmodel = "Llama 3.1 8B"\nhorizon_years = 0.000001\n', "from 0.1 to 20"),
+    "a million cards": (BASE + "count = 1000000\n", "a whole number from 1 to 100000"),
+    "price that no margin bears": (BASE.replace("list_price = 3000", "cost = 999999999\nmargin = 0.94"), "above 1,000,000,000"),
+    "vat number of Greece by its country": (BASE.replace('country = "DE"', 'country = "GR"\nvat_id = "GR123456789"'), "begins with its country"),
     "lines in a name": (BASE.replace("Probe", "a\\nb"), "U+000A"),
     "name of 5,000 letters": (BASE.replace("Probe", "x" * 5000), "has 5000 characters"),
     "vat number short": (
@@ -129,6 +153,13 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(f"{b}: &{b} [{','.join([f'*{a}'] 
         ("customer: {name: a, name: b}\n", "twice"),
         ("- 1\n- 2\n", "holds no fields"),
         ("? [a]\n: b\n", "no text"),
+        ("line: [" + "{gpu: L4}," * 30_000 + "]\n", "more than 20000 values"),
+        ("a: \x07\n", "request.yaml is no YAML"),
+        ("a: 1\n---\nb: 2\n", "another document"),
+        (
+            "language: de\ncustomer: {name: P, country: DE}\nline:\n  - {gpu: L4, list_price: 1.0e+99999999999999999999}\n",
+            "line 4, line[1].list_price",
+        ),
         (
             "language: de\nvalid_until: 2026-01-01\ndate: 2026-12-01\ncustomer: {name: P, country: DE}\nline:\n  - {gpu: L4, list_price: 1e308}\n",
             "line 6, line[1].list_price",
@@ -255,6 +286,12 @@ def test_format_of_vat_numbers_of_every_country() -> None:
         "SK": "SK1234567890",
     }
     assert set(good) == set(vat.countries())
+    for row in vat.countries().values():
+        assert row["rate_source"].startswith("https://")
+        assert row["form_source"].startswith("https://")
+        assert re.fullmatch(r"20\d\d-\d\d(-\d\d)?", row["rate_as_of"])
+        assert re.fullmatch(r"20\d\d-\d\d-\d\d", row["form_retrieved"])
+        assert Decimal("0.15") <= Decimal(row["standard_rate"]) < Decimal("0.30")  # 15 % is the least that the EU allows
     for country, number in good.items():
         spaced = f"{number[:2]} {number[2:6]}.{number[6:]}"
         assert vat.checked_number(spaced, country) == number
@@ -294,14 +331,70 @@ def test_seller_file_is_checked(tmp_path: Path) -> None:
         ('country = "DK"', 'country = "CH"', "vat_rate is missing"),
         ('"DE 987 654 321"', '"DE 1"', "DE and 9 digits"),
         ("[defaults]", "[default]", "is no block"),
-        ('bank = "Beispielbank Kassel"', 'logo = "../../README.md"', "PNG or JPEG"),
+        ('logo = "logo.png"', 'logo = "../quote/test_book.py"', "seller.logo is"),
+        ('logo = "logo.png"', 'logo = "."', "PNG or JPEG"),
+        ('managing_directors = ["Dr. Ute Grünwald", "Søren Åkjær"]\n', "", "seller.managing_directors is missing"),
+        ('["Dr. Ute Grünwald", "Søren Åkjær"]', "[]", "seller.managing_directors is missing"),
+        ('seat = "Aarhus"\n', "", "sellers.danmark.seat is missing"),
     ):
         path = tmp_path / "seller.toml"
+        (tmp_path / "logo.png").write_bytes((SAMPLES / "logo.png").read_bytes())
         path.write_text(text.replace(old, new, 1), encoding="utf-8")
         with pytest.raises(BadFile) as caught:
             read_seller(path)
         assert any(wanted in p for p in (caught.value.problems or [str(caught.value)])), caught.value
     assert seller().defaults["margin"] == Decimal("0.18")
+    trader = text.replace("Musterrechner Systeme GmbH", "Ute Muster e. K.").replace("Gesellschaft mit beschränkter Haftung", "eingetragene Kauffrau")
+    path.write_text(trader.replace('managing_directors = ["Dr. Ute Grünwald", "Søren Åkjær"]\n', ""), encoding="utf-8")
+    assert read_seller(path).company(None).name == "Ute Muster e. K."  # nobody manages her but herself
+
+
+PNG = (SAMPLES / "logo.png").read_bytes()
+JPEG = bytes.fromhex("ffd8ffe000104a46494600010100000100010000fffe0010" + "61" * 14 + "ffc0000b080040006001011100ffda0008010100003f007fffd9")
+
+
+def test_a_logo_is_a_whole_picture(tmp_path: Path) -> None:
+    assert logo.pixels(PNG) == (210, 128)
+    assert logo.pixels(JPEG) == (96, 64)
+    tall = bytearray(PNG[: PNG.index(b"IHDR") - 4] + struct.pack(">I4sIIBBBBB", 13, b"IHDR", 5, 2**31 - 1, 8, 2, 0, 0, 0))
+    tall += struct.pack(">I", zlib.crc32(tall[-17:])) + PNG[-12:]
+    for bad, wanted in [
+        *((PNG[:n], "no PNG" if n < 8 else "cut off") for n in range(0, len(PNG), 7)),
+        *((JPEG[:n], "no PNG" if n < 3 else "cut off") for n in range(len(JPEG) - 1)),
+        (PNG.replace(b"IHDR", b"IHDX"), "damaged"),
+        (JPEG[:20] + JPEG[-2:], "damaged"),
+        (b"\xff\xd8\xff\xe0\x00\x00" * 50 + b"\xff\xd9", "damaged"),
+        (bytes(tall), "at most 20000 on a side"),
+        (b"GIF89a" + b"0" * 30, "no PNG or JPEG"),
+    ]:
+        with pytest.raises(BadValue, match=wanted):
+            logo.pixels(bad)
+    for picture in (PNG, JPEG):
+        (tmp_path / "logo.png").write_bytes(picture)
+        (tmp_path / "seller.toml").write_bytes((SAMPLES / "seller.toml").read_bytes())
+        words = ["quote", str(REQUESTS[0]), "-o", str(tmp_path / "o.xlsx"), "--seller", str(tmp_path / "seller.toml"), "--force"]
+        assert cli.main(words) == 0
+        assert picture in unzipped((tmp_path / "o.xlsx").read_bytes()).values()
+
+
+def test_number_without_a_counter_tells_offers_apart(tmp_path: Path) -> None:
+    """Whatever the customer sees is in it; what is private is not."""
+    text = BASE + '[economics]\nmodel = "Llama 3.1 8B"\nprecision = "fp8"\n'
+    more = ("", "utilization = 0.4\n", "cloud_hour = 2\n")
+    changed = [text + m for m in more]
+    changed += [
+        text.replace("list_price = 3000", p) for p in ("list_price = 3000\ndiscount = 0.1", "list_price = 3001", "list_price = 3000\nquantity = 2")
+    ]
+    changed += [
+        f"{head}\n{text}" for head in ('notes = "x"', "valid_days = 9", "binding = true", 'payment = "x"', "discount = 0.1", 'currency = "USD"')
+    ]
+
+    def number(request: str) -> str:
+        (tmp_path / "r.toml").write_text(request, encoding="utf-8")
+        return offer.content_number(offer.make(source.read(tmp_path / "r.toml"), seller(), shipped(), TODAY))
+
+    assert len({number(c) for c in changed}) == len(changed)
+    assert number(text.replace("list_price = 3000", "cost = 2400\nmargin = 0.2")) == number(text)
 
 
 def test_lines_of_a_toml_file() -> None:

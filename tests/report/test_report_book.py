@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import email
+import email.policy
 import re
 import shutil
 import subprocess
@@ -197,10 +199,15 @@ def test_pdf_beside_it(months: dict[str, Path], tmp_path: Path, capsys: pytest.C
     assert cli.main(["report", str(months["now"]), "-o", str(out), "--pdf", "--last", str(months["last"])]) == 0, capsys.readouterr().err
     text = subprocess.run(["pdftotext", "-layout", str(out.with_suffix(".pdf")), "-"], capture_output=True, text=True, check=True).stdout
     assert "GPU cost report" in text
+    assert re.search(r"\b\d,\d{3}\b", text)
     assert not leaks(text)
     assert "###" not in text
     assert str(tmp_path) not in text
     assert str(tmp_path).encode() not in out.with_suffix(".pdf").read_bytes()
+    assert cli.main(["report", str(months["now"]), "-o", str(tmp_path / "de.xlsx"), "--pdf", "--lang", "de"]) == 0, capsys.readouterr().err
+    german = subprocess.run(["pdftotext", "-layout", str(tmp_path / "de.pdf"), "-"], capture_output=True, text=True, check=True).stdout
+    assert not re.search(r"\d\.\d\d\b|\b\d,\d{3}\.", german.replace("0.1.0", ""))  # numbers as the language writes them
+    assert re.search(r"\b\d,\d{3}\b", german)
 
 
 def test_books_of_other_languages_say_the_same(templates: dict[str, Path], now: SourceBook) -> None:
@@ -226,7 +233,28 @@ def test_nothing_changed_is_said(last: SourceBook) -> None:
     assert report.changed == []
 
 
+def test_texts_of_a_folder_go_first(months: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    own = tmp_path / "texts"
+    own.mkdir()
+    (own / "en.toml").write_text(
+        '[report]\ntitle = "=Costs of <ACME>"\nmail_subject = "ACME: {date}"\n[word]\nnot_computed = "no figure"\n', encoding="utf-8"
+    )
+    out, eml = tmp_path / "r.xlsx", tmp_path / "r.eml"
+    assert cli.main(["report", str(months["now"]), "-o", str(out), "--eml", str(eml), "--texts", str(own)]) == 0, capsys.readouterr().err
+    first = openpyxl.load_workbook(out).worksheets[0]
+    assert first["A1"].value == "=Costs of <ACME>"
+    assert first["A1"].data_type == "s"
+    m = email.message_from_bytes(eml.read_bytes(), policy=email.policy.default)
+    assert m["Subject"] == "ACME: 31 December 2026"
+    page = m.get_body(("html",)).get_content()
+    assert "=Costs of &lt;ACME&gt;" in page
+    assert "<ACME>" not in page
+    assert "Purchase prices are left out" in page  # what the folder does not say is as shipped
+
+
 REFUSED = [
+    (["{now}", "-o", "r.xlsx", "--texts", "none"], "no such folder"),
+    (["{now}", "-o", "r.xlsx", "--texts", ""], "--texts is empty"),
     (["absent.xlsx", "-o", "r.xlsx"], "no such file"),
     (["{now}", "-o", "r.csv"], "does not end in .xlsx"),
     (["{now}", "-o", "none/r.xlsx"], "make it first"),

@@ -5,8 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import email
 import email.policy
+import os
 import socket
 import ssl
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from email.message import EmailMessage
 from pathlib import Path
@@ -316,6 +319,46 @@ def test_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
         send.credentials()
     monkeypatch.setenv("GPUECON_SMTP_USER", "u")
     assert send.credentials() == ("u", "p")
+
+
+_ASK = "from gpuecon_xl.report import send; print(send.credentials())"
+_STORE = "import keyring, sys; keyring.set_password('gpuecon-smtp', 'Jürgen', sys.stdin.read())"
+
+
+def _ask(code: str, env: dict[str, str], said: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONUTF8": "1", **env}, input=said, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_password_may_lie_in_the_keyring(tmp_path: Path) -> None:
+    """A real keyring in a file: another process stores, this one finds; what the environment says goes first."""
+    env = {"PYTHON_KEYRING_BACKEND": "keyrings.alt.file.PlaintextKeyring", "XDG_DATA_HOME": str(tmp_path), "GPUECON_SMTP_USER": "Jürgen"}
+    without = _ask(_ASK, env)
+    assert "it holds none for 'Jürgen'; keyring set gpuecon-smtp" in without.stderr
+    stored = _ask(_STORE, env, "geheim=ø")
+    assert stored.returncode == 0, stored.stderr
+    assert any(p.is_file() for p in tmp_path.rglob("*"))
+    assert _ask(_ASK, env).stdout.strip() == "('Jürgen', 'geheim=ø')"
+    assert _ask(_ASK, {**env, "GPUECON_SMTP_PASSWORD": "p"}).stdout.strip() == "('Jürgen', 'p')"
+    assert "it holds none for 'other'" in _ask(_ASK, {**env, "GPUECON_SMTP_USER": "other"}).stderr
+
+
+@pytest.mark.parametrize(
+    ("backend", "wanted"),
+    [("keyring.backends.fail.Keyring", "No recommended backend"), ("no.such.Keyring", "No module named")],
+)
+def test_a_keyring_that_does_not_answer(backend: str, wanted: str) -> None:
+    done = _ask(_ASK, {"PYTHON_KEYRING_BACKEND": backend, "GPUECON_SMTP_USER": "u"})
+    assert done.returncode == 1
+    last = done.stderr.strip().splitlines()[-1]
+    assert wanted in last
+    assert "GPUECON_SMTP_PASSWORD" in last
+
+
+def test_without_keyring_its_name_is_said() -> None:
+    blocked = "import sys; sys.modules['keyring'] = None\n" + _ASK
+    assert "pip install 'gpuecon_xl[keyring]'" in _ask(blocked, {"GPUECON_SMTP_USER": "u"}).stderr
 
 
 def test_a_record_that_cannot_be_written(tmp_path: Path) -> None:
