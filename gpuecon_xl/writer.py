@@ -26,6 +26,7 @@ from gpuecon_xl.lang import Texts, load
 from gpuecon_xl.ops import Expr
 from gpuecon_xl.schema import Field
 from gpuecon_xl.sheets import book as books
+from gpuecon_xl.sheets.digest import layout
 from gpuecon_xl.sheets.model import HEAD_ROWS, BookSpec, Chart, Column, SheetSpec, TableSpec
 
 # A file's dates must not change its bytes.
@@ -106,7 +107,7 @@ class _Writer:
         self.wb.set_custom_property("gpuecon_version", __version__)
         self.wb.set_custom_property("gpuecon_lang", self.book.lang)
         self.wb.set_custom_property("gpuecon_flavour", self.book.flavour)
-        self.wb.set_custom_property("gpuecon_layout", books.layout(self.book))
+        self.wb.set_custom_property("gpuecon_layout", layout(self.book))
         self.wb.set_calc_mode("auto")
         self.wb.set_size(28_000, 16_000)
         with warnings.catch_warnings():
