@@ -424,7 +424,7 @@ class Cells:
         expressions = formula if isinstance(formula, list) else [formula]
         for e in expressions:
             if e is not None:
-                for need in _needs(e):
+                for need in needs(e):
                     if need != here:
                         self._column(*need, (*path, here))
         out = t.columns[column]
@@ -456,9 +456,14 @@ class Cells:
 
     def evaluate(self, expression: Expr) -> Any:
         """The value of a free expression (no row of its own)."""
-        for need in _needs(expression):
+        for need in needs(expression):
             self._column(*need, ())
         return self._evaluate(self._compile(expression), 0)
+
+    def by_row(self, expression: Expr) -> Callable[[int], Any]:
+        """A column's expression as a function of the row, over the columns as they stand; nothing is filled in."""
+        run = self._compile(expression)
+        return lambda row: self._evaluate(run, row)
 
     def _compile(self, expression: Expr) -> Callable[[int], Any]:
         space = dict(_SPACE)
@@ -527,7 +532,7 @@ def _numeric(e: Expr) -> bool:
     return e.op in _NUMERIC_OPS
 
 
-def _needs(e: Expr) -> set[tuple[str, str]]:
+def needs(e: Expr) -> set[tuple[str, str]]:
     """Columns that an expression reads."""
     if e.op in ("this", "col"):
         return {(e.args[0], e.args[1])}
@@ -535,7 +540,7 @@ def _needs(e: Expr) -> set[tuple[str, str]]:
         return set()
     out: set[tuple[str, str]] = set()
     for a in e.args:
-        out |= _needs(a)
+        out |= needs(a)
     return out
 
 

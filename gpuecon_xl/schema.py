@@ -388,6 +388,10 @@ _TABLES = (
 TABLES: dict[str, Table] = {t.name: t for t in _TABLES}
 BY_BOOK_NAME: dict[str, Table] = {t.book_name: t for t in _TABLES}
 
+# Names that must stand in another table: table, column, the other table.
+LOOKED_UP = (("builds", "gpu", "gpus"), ("workloads", "model", "models"), ("workloads", "precision", "precisions"), ("prices", "gpu", "gpus"),
+             ("cloud_rates", "gpu", "gpus"))  # fmt: skip
+
 # Bounds of assumptions and options: shares from 0 to 1, and what must be above 0.
 SHARES = frozenset(("utilization", "output_share", "spec_accept", "memory_free_share", "overlap", "residual_share", "idle_share",
                      "kv_reads", "collectives", "tp_factor", "headroom_wanted", "yield_utilization"))  # fmt: skip

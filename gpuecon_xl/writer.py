@@ -106,6 +106,7 @@ class _Writer:
         self.wb.set_custom_property("gpuecon_version", __version__)
         self.wb.set_custom_property("gpuecon_lang", self.book.lang)
         self.wb.set_custom_property("gpuecon_flavour", self.book.flavour)
+        self.wb.set_custom_property("gpuecon_layout", books.layout(self.book))
         self.wb.set_calc_mode("auto")
         self.wb.set_size(28_000, 16_000)
         with warnings.catch_warnings():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from gpuecon_xl import __version__
+import hashlib
+
+from gpuecon_xl import __version__, formula
 from gpuecon_xl.catalog import Catalog
 from gpuecon_xl.cells import Cells, TableValues, serial
 from gpuecon_xl.lang import Texts, load
@@ -12,6 +14,8 @@ from gpuecon_xl.sheets import candidates, fit, info, inputs, model, money, throu
 from gpuecon_xl.sheets.model import BookSpec, SheetSpec, TableSpec
 
 FLAVOURS = ("plain", "classic", "lite", "libreoffice")
+
+LAYOUT_DIGITS = 16  # enough to tell layouts apart, short enough to read out
 
 # Shown on every sheet: the master check.
 MASTER = index(col("MasterCheck", "result"), 1)
@@ -91,6 +95,16 @@ def free_cells(book: BookSpec) -> dict[str, list[tuple[int, int, Expr]]]:
                     cells.append((header - 2, first + k, c.heading))
         out[s.key] = cells
     return out
+
+
+def layout(book: BookSpec) -> str:
+    """What tells books of one layout: a digest of every table, column and formula, the same in all languages."""
+    digest = hashlib.sha256()
+    for _, t, _, _ in book.all_tables().values():
+        for c in t.columns:
+            each = c.formula if isinstance(c.formula, list) else [c.formula]
+            digest.update("\t".join([t.name, c.name, c.kind, *("" if e is None else formula.text(e) for e in each)]).encode() + b"\n")
+    return digest.hexdigest()[:LAYOUT_DIGITS]
 
 
 def title(texts: Texts, sheet: SheetSpec) -> str:
