@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpuecon_xl.ops import DECIMALS, Expr
+from gpuecon_xl.ops import DECIMALS, Expr, irr
+from gpuecon_xl.units import MONTHS_YEAR
 
 
 class CellError:
@@ -312,6 +313,35 @@ def _countold(dates: list[Any], limit: float) -> float:
     return float(sum(not _blank(d) and _lt(d, limit) for d in dates))
 
 
+def _irr_of(column: list[Any]) -> float:
+    return float(irr(_numbers(column)))
+
+
+def _dot(first: list[Any], second: list[Any]) -> float:
+    products = []
+    for a, b in zip(first, second, strict=True):
+        if type(a) is CellError or type(b) is CellError:
+            raise _Raised(a if type(a) is CellError else b)
+        if isinstance(a, int | float) and isinstance(b, int | float) and not isinstance(a, bool) and not isinstance(b, bool):
+            products.append(float(a) * float(b))
+    return math.fsum(products)
+
+
+def _sumupto(key: list[Any], last: float, summed: list[Any]) -> float:
+    picked = [s for k, s in zip(key, summed, strict=True) if type(k) is float and k <= last]
+    return math.fsum(_numbers(picked))
+
+
+def _countabove(column: list[Any], value: float) -> float:
+    return float(sum(type(v) is float and v > value for v in column))
+
+
+def _monthstart(date: float, months: float) -> float:
+    day = _EPOCH + dt.timedelta(days=int(date))
+    years, month = divmod(day.month - 1 + int(months), MONTHS_YEAR)
+    return float(serial(dt.date(day.year + years, month + 1, 1)))
+
+
 def _called(function: str, arguments: list[Any]) -> Any:
     from gpuecon_xl.carriers.arguments import Refused, answer
 
@@ -378,6 +408,8 @@ _CODE: dict[str, tuple[str, str, str]] = {
     "countifs2": ("_countifs2({0},{1},{2},{3})", "caca", "n"),
     "counttext": ("_counttext({0})", "c", "n"), "countprice": ("_countprice({0},{1})", "cc", "n"),
     "countorder": ("_countorder({0},{1},{2})", "ccc", "n"), "countold": ("_countold({0},{1})", "cn", "n"),
+    "irr": ("_irr_of({0})", "c", "n"), "dot": ("_dot({0},{1})", "cc", "n"), "sumupto": ("_sumupto({0},{1},{2})", "cnc", "n"),
+    "countabove": ("_countabove({0},{1})", "cn", "n"), "monthstart": ("_monthstart({0},{1})", "nn", "n"),
     "na": ("_na()", "", "a"),
 }  # fmt: skip
 

@@ -202,6 +202,14 @@ def _check_parser(parser: _Parser) -> None:
     add_arguments(parser)
 
 
+def _risk_parser(parser: _Parser) -> None:
+    from gpuecon_xl.montecarlo.command import add_arguments
+
+    add_arguments(parser)
+    _add_catalog(parser)
+    _add_json(parser)
+
+
 def _plan_parser(parser: _Parser) -> None:
     from gpuecon_xl.planning.command import add_arguments
 
@@ -642,6 +650,12 @@ def _how_many(unknown: Any) -> int:
     return len(unknown)
 
 
+def _run_risk(args: argparse.Namespace) -> None:
+    from gpuecon_xl.montecarlo.command import run
+
+    run(args, _busy, _json, _table)
+
+
 def _run_quote(args: argparse.Namespace) -> None:
     from gpuecon_xl.quote.command import run_quote
 
@@ -873,6 +887,8 @@ def commands() -> dict[str, Command]:
                 "gpuecon check edited.xlsx --fix-list", _check_parser, _run_check),
         Command("plan", lambda: "The cheapest build for a load within limits, over every card, number, layout and format; why the others lost.",
                 'gpuecon plan --model "Llama 3.1 8B" --users 64 --input 1024 --output 256 --tpot-ms 40 --ecc -o plan.xlsx', _plan_parser, _run_plan),
+        Command("risk", lambda: "Draw every range at once: quantiles of the cost, and how often owning beats renting.",
+                "gpuecon risk --draws 100000 -o risk.xlsx", _risk_parser, _run_risk),
         Command("quote", lambda: "An offer for a customer from a short request: letter, live economics page, sources.",
                 "gpuecon quote request.toml -o offer.xlsx --book edited.xlsx", _quote_parser, _run_quote),
         Command("quotes", lambda: "An offer for each row of a table, in parallel, numbered, with a summary and a log.",

@@ -70,7 +70,7 @@ def test_values_of_the_command_line_are_those_of_the_core(templates: dict[str, P
 
 def test_pandas_with_calamine_shows_figures(templates: dict[str, Path]) -> None:
     book = pd.read_excel(templates["en"], sheet_name=None, header=None, engine="calamine")
-    assert len(book) == 27
+    assert len(book) == 28
     matrix = book["Matrix"]
     top = matrix.index[matrix[0] == "workload"][0]
     rows = matrix.loc[top + 1 : top + 16].set_axis(matrix.loc[top], axis=1)
@@ -95,7 +95,7 @@ def test_built_twice_gives_the_same_bytes(templates: dict[str, Path], tmp_path: 
     again = tmp_path / "again.xlsx"
     counts = writer.write_template(again, catalog=shipped(), lang=lang)
     assert again.read_bytes() == templates[lang].read_bytes()
-    assert counts["sheets"] == 27
+    assert counts["sheets"] == 28
     assert counts["bytes"] == again.stat().st_size
     assert counts["formulas"] == sum(map(len, formula_cells(again).values()))
 

@@ -10,7 +10,7 @@ from gpuecon_xl.cells import Cells, TableValues, serial
 from gpuecon_xl.lang import Texts, load
 from gpuecon_xl.ops import Expr, col, index
 from gpuecon_xl.schema import TABLES
-from gpuecon_xl.sheets import candidates, fit, info, inputs, model, money, throughput
+from gpuecon_xl.sheets import candidates, finance, fit, info, inputs, model, money, sensitivity, throughput
 from gpuecon_xl.sheets.model import BookSpec, SheetSpec, TableSpec
 
 FLAVOURS = ("plain", "classic", "lite", "libreoffice")
@@ -58,9 +58,10 @@ def build(catalog: Catalog, lang: str = "en", flavour: str = "plain") -> BookSpe
     sheets["rent"] = money.rent_sheet(catalog)
     sheets["own_vs_api"] = money.own_vs_api_sheet(catalog)
     sheets["breakeven"] = money.breakeven_sheet()
+    sheets["cash_flow"] = finance.cash_flow_sheet()
     sheets["matrix"] = candidates.matrix_sheet()
     sheets["decision"] = info.decision_sheet(texts)
-    sheets["sensitivity"] = money.sensitivity_sheet()
+    sheets["sensitivity"] = sensitivity.sensitivity_sheet()
     sheets["functions"] = info.functions_sheet(texts, flavour)
     sheets["checks"] = info.checks_sheet(texts)
     sheets["sources"] = info.sources_sheet(catalog, texts)
