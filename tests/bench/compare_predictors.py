@@ -30,7 +30,7 @@ import numpy as np
 
 import gpuecon_xl as gx
 from gpuecon_xl import graph, throughput
-from gpuecon_xl.catalog import Catalog, shipped
+from gpuecon_xl.catalog import Catalog
 from gpuecon_xl.equations.memory import kernel_used
 from gpuecon_xl.errors import BadFile, GpueconError, NameNotFound
 
@@ -782,15 +782,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--aiconfigurator-python", help="interpreter that has aiconfigurator")
     parser.add_argument("--sample", type=int, default=600, help="most rows put to aiconfigurator")
     parser.add_argument("--answers", type=Path, help="where aiconfigurator's answers are kept and, for the same questions, read again")
+    parser.add_argument("--catalog", type=Path, help="folder with tables that replace the shipped ones, such as constants fitted without a source")
     parser.add_argument("--markdown", type=Path, help="file for the tables")
     parser.add_argument("--no-ablation", action="store_true", help="leave the equations switched off out")
     a = parser.parse_args(arguments)
     if not a.measured.is_file():
         parser.error(f"{a.measured} is no file; a CSV of measurements is due")
-    catalog = shipped()
     try:
+        catalog = gx.load_catalog(a.catalog)
         cases, left = read_cases(a.measured, catalog)
-    except BadFile as problem:
+    except GpueconError as problem:
         parser.error(str(problem))
     if not cases:
         parser.error(f"{a.measured} has no row that can be compared; {counted('left out', left)}")
