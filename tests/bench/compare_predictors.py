@@ -19,7 +19,6 @@ import json
 import random
 import re
 import subprocess
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -582,7 +581,7 @@ def quantile(values: np.ndarray, weights: np.ndarray, share: float) -> float:
     """The smallest value that holds a share of the weight."""
     by_size = np.argsort(values)
     reached = np.cumsum(weights[by_size]) / weights.sum()
-    return float(values[by_size][min(np.searchsorted(reached, share - 1e-12), len(values) - 1)])
+    return float(values[by_size][min(int(np.searchsorted(reached, share - 1e-12)), len(values) - 1)])
 
 
 def each_group_once(groups: np.ndarray) -> np.ndarray:
@@ -694,7 +693,7 @@ def peer_nearer(cases: Sequence[Case], ours: np.ndarray, peer: np.ndarray, group
     both = ~np.isnan(ours) & ~np.isnan(peer)
     combinations: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for i in np.flatnonzero(both):
-        case = cases[i]
+        case = cases[int(i)]
         family = throughput.find_engine(catalog, case.engine)["family"]
         combinations[(case.gpu, family, catalog.find_model(case.model)[0]["model"], case.precision, METRICS[case.metric])].append(int(i))
     large = {k: rows for k, rows in combinations.items() if len(rows) >= FEWEST_ROWS}
@@ -835,4 +834,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
