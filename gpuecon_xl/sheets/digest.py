@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 
 from gpuecon_xl import formula
-from gpuecon_xl.sheets.book import BookSpec
+from gpuecon_xl.sheets.model import BookSpec
 
 LAYOUT_DIGITS = 16  # enough to tell layouts apart, short enough to read out
 
