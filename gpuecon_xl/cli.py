@@ -873,7 +873,7 @@ def commands() -> dict[str, Command]:
                 _book_parser, _run_values),
         Command("plan", lambda: "The cheapest build for a load within limits, over every card, number, layout and format; why the others lost.",
                 'gpuecon plan --model "Llama 3.1 8B" --users 64 --input 1024 --output 256 --tpot-ms 40 --ecc -o plan.xlsx', _plan_parser, _run_plan),
-        Command("validate", lambda: "How far predictions are off, by class of card, batch, engine and metric, against published measurements or yours.",
+        Command("validate", lambda: "How far predictions are off, by card, batch, engine and metric, against published measurements or yours.",
                 "gpuecon validate --by class,batch", _validate_parser, _run_validate),
         Command("quote", lambda: "An offer for a customer from a short request: letter, live economics page, sources.",
                 "gpuecon quote request.toml -o offer.xlsx --book edited.xlsx", _quote_parser, _run_quote),
@@ -905,8 +905,8 @@ def _help_page(known: Mapping[str, Command]) -> str:
         lines += textwrap.wrap(c.purpose(), 100, initial_indent=f"  {c.name:<18} ", subsequent_indent=" " * 21)
     lines += ["", "  gpuecon COMMAND --help   arguments and an example", "  gpuecon --version        the version", "",
               'Numbers: point or comma, "60 %" allowed, no grouping: 2704 or 2704,50.',
-              "Exit: 0 done, 1 addin doctor or validate found something, 2 bad input (one sentence on stderr, nothing written). --debug shows where an",
-              "unexpected fault came from.",
+              "Exit: 0 done, 1 addin doctor or validate found something, 2 bad input (one sentence on stderr, nothing written). --debug shows where",
+              "an unexpected fault came from.",
               "", "example:", f"  {known['cost-per-mtok'].example}"]  # fmt: skip
     return "\n".join(lines)
 

@@ -105,16 +105,16 @@ def _print(
             print()
     if found.left_out:
         print(texts("validate.left_out"))
-        for code, at in sorted(found.left_out.items(), key=lambda x: -len(x[1])):
-            print(f"  {len(at)} · {texts(f'validate.left_{code}')}")
-    refused: dict[str, list[str]] = {}
+        for code, lines_out in sorted(found.left_out.items(), key=lambda x: -len(x[1])):
+            print(f"  {len(lines_out)} · {texts(f'validate.left_{code}')}")
+    refused: dict[str, list[int]] = {}
     for c in compared:
         if c.refusal:
-            refused.setdefault(c.refusal, []).append(str(c.measurement.line))
+            refused.setdefault(c.refusal, []).append(c.measurement.line)
     if refused:
         print(texts("validate.refused"))
         for reason, at in refused.items():
-            print(f"  {texts('validate.lines', lines=', '.join(at))}: {reason}")
+            print(f"  {texts('validate.lines', lines=_spans(at))}: {reason}")
 
 
 def _class_text(dimension: str, code: str, texts: Texts) -> str:
@@ -130,3 +130,14 @@ def _shares(e: Errors | None) -> tuple[str, ...]:
     if e is None:
         return ("-",) * 4
     return f"{e.median * PERCENT:.1f}", f"{e.p90 * PERCENT:.1f}", f"{e.bias * PERCENT:+.1f}", f"{e.in_band * PERCENT:.0f}"
+
+
+def _spans(lines: Sequence[int]) -> str:
+    """Lines in a short form: 14, 17-19."""
+    spans: list[list[int]] = []
+    for line in sorted(lines):
+        if spans and line == spans[-1][1] + 1:
+            spans[-1][1] = line
+        else:
+            spans.append([line, line])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)

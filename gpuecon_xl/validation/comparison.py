@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpuecon_xl.catalog import Catalog, shipped
+from gpuecon_xl.equations.serving import served_tok_s_user
 from gpuecon_xl.errors import GpueconError
 from gpuecon_xl.functions import predict
 from gpuecon_xl.throughput import Prediction, find_engine
@@ -80,10 +81,7 @@ def compare(rows: Iterable[Measurement], catalog: Catalog | None = None, options
 
 
 def predicted_value(m: Measurement, p: Prediction) -> float:
-    """What a prediction says about the metric of a measurement.
-
-    While others are served, the time between two tokens of a request is that of the closed loop less the own prompt.
-    """
+    """What a prediction says about the metric of a measurement."""
     if m.metric == "output_tok_s_total":
         return p.output_tok_s
     if m.metric == "total_tok_s":
@@ -94,9 +92,8 @@ def predicted_value(m: Measurement, p: Prediction) -> float:
         return KILO * p.ttft_s
     if m.static or m.batch is None:
         return p.decode_tok_s_user
-    running = min(m.batch, p.batch_max) if p.batch_max >= 1 else m.batch
-    prompt_s = m.input_tokens / p.prefill_tok_s / m.output_tokens if p.prefill_tok_s > 0 else 0  # own prompt, a part for each token
-    return 1 / max(running / p.output_tok_s - prompt_s, 1 / p.decode_tok_s_user)
+    running = min(m.batch, p.batch_max)
+    return float(served_tok_s_user(running, p.output_tok_s, m.input_tokens, m.output_tokens, p.prefill_tok_s, p.decode_tok_s_user))
 
 
 def classes_of(m: Measurement, catalog: Catalog, engine: str | None) -> dict[str, str]:

@@ -18,7 +18,7 @@ from typing import Any
 
 from gpuecon_xl.catalog import Catalog, Row, shipped_folder, summed_up
 from gpuecon_xl.errors import BadFile, NameNotFound
-from gpuecon_xl.throughput import find_engine
+from gpuecon_xl.throughput import engine_family
 
 MAX_FILE_BYTES = 64_000_000
 MAX_ROWS = 250_000
@@ -317,10 +317,4 @@ def _is_moe(catalog: Catalog, label: str) -> bool:
 
 def known_engine(catalog: Catalog, engine: str | None) -> str | None:
     """The engine as it is stated when the catalogue knows its family, else None: the assumption's engine."""
-    if engine is None:
-        return None
-    try:
-        find_engine(catalog, engine)
-    except NameNotFound:
-        return None
-    return engine
+    return engine if engine_family(catalog, engine) else None
