@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gpuecon_xl.cashflow import CashFlow, cash_flow
     from gpuecon_xl.catalog import Catalog, load_catalog
     from gpuecon_xl.errors import BadFile, BadValue, GpueconError, NameNotFound
     from gpuecon_xl.functions import (
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         vram_rule_gb,
         weights_class,
     )
+    from gpuecon_xl.montecarlo.draw import Risk, risk
     from gpuecon_xl.planning.answer import Plan
     from gpuecon_xl.throughput import Prediction
 
@@ -43,6 +45,7 @@ __version__ = "0.1.0"
 
 _WHERE = {
     "Catalog": "catalog", "load_catalog": "catalog", "Prediction": "throughput", "Plan": "planning.answer",
+    **dict.fromkeys(("CashFlow", "cash_flow"), "cashflow"), **dict.fromkeys(("Risk", "risk"), "montecarlo.draw"),
     **dict.fromkeys(("GpueconError", "NameNotFound", "BadValue", "BadFile"), "errors"),
     **dict.fromkeys(
         ("tokps", "fits", "tco3y", "cost_per_mtok", "breakeven_util", "predict", "rent3y", "rent_per_mtok",
@@ -52,10 +55,10 @@ _WHERE = {
 }  # fmt: skip
 
 __all__ = [
-    "BadFile", "BadValue", "Catalog", "GpueconError", "NameNotFound", "Plan", "Prediction", "batch_max", "blended_price",
-    "breakeven_batch", "breakeven_tokens", "breakeven_util", "cost_per_mtok", "fits", "gpu_list", "load_catalog",
+    "BadFile", "BadValue", "CashFlow", "Catalog", "GpueconError", "NameNotFound", "Plan", "Prediction", "Risk", "batch_max", "blended_price",
+    "breakeven_batch", "breakeven_tokens", "breakeven_util", "cash_flow", "cost_per_mtok", "fits", "gpu_list", "load_catalog",
     "memory_need_gb", "model_list", "own_cost_month", "plan", "precision_list", "predict", "price_of", "recommend", "rent3y",
-    "rent_per_mtok", "tco3y", "tok_s_user", "token_yield_month", "tokps", "vram_rule_gb", "weights_class",
+    "rent_per_mtok", "risk", "tco3y", "tok_s_user", "token_yield_month", "tokps", "vram_rule_gb", "weights_class",
 ]  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import csv
 import datetime as dt
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -245,18 +245,28 @@ _SINGULAR = {
 def check_rows(table: Table, rows: list[Row], place: Any) -> list[str]:
     """Problems of a table as a whole: names used twice, characters that look-ups would misread."""
     problems: list[str] = []
-    seen: dict[str, str] = {}
+    for number, first in odd_names(table, rows):
+        name = str(rows[number][table.key])[:40]
+        if first is None:
+            problems.append(f"{place(number, table.key)} is {name!r}; a name without * ? ~ is due")
+        else:
+            problems.append(f"{place(number, table.key)} repeats {name!r} of {place(first, table.key)}; one row for each name is due")
+    return problems
+
+
+def odd_names(table: Table, rows: list[Row]) -> Iterator[tuple[int, int | None]]:
+    """Rows whose name look-ups would misread, with the row that has it already; None where a character is the reason."""
+    seen: dict[str, int] = {}
     for number, row in enumerate(rows):
         name = row.get(table.key)
         if not isinstance(name, str):
             continue
         if re.search(r"[*?~]", name):
-            problems.append(f"{place(number, table.key)} is {name[:40]!r}; a name without * ? ~ is due")
+            yield number, None
         folded = name.lower()
         if folded in seen and table.name != "benchmarks":
-            problems.append(f"{place(number, table.key)} repeats {name[:40]!r} of {seen[folded]}; one row for each name is due")
-        seen.setdefault(folded, place(number, table.key))
-    return problems
+            yield number, seen[folded]
+        seen.setdefault(folded, number)
 
 
 def _read_csv(path: Path, table: Table, problems: list[str]) -> list[Row]:

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpuecon_xl.ops import DECIMALS, Expr
+from gpuecon_xl.ops import DECIMALS, Expr, irr
+from gpuecon_xl.units import MONTHS_YEAR
 
 
 class CellError:
@@ -312,6 +313,35 @@ def _countold(dates: list[Any], limit: float) -> float:
     return float(sum(not _blank(d) and _lt(d, limit) for d in dates))
 
 
+def _irr_of(column: list[Any]) -> float:
+    return float(irr(_numbers(column)))
+
+
+def _dot(first: list[Any], second: list[Any]) -> float:
+    products = []
+    for a, b in zip(first, second, strict=True):
+        if type(a) is CellError or type(b) is CellError:
+            raise _Raised(a if type(a) is CellError else b)
+        if isinstance(a, int | float) and isinstance(b, int | float) and not isinstance(a, bool) and not isinstance(b, bool):
+            products.append(float(a) * float(b))
+    return math.fsum(products)
+
+
+def _sumupto(key: list[Any], last: float, summed: list[Any]) -> float:
+    picked = [s for k, s in zip(key, summed, strict=True) if type(k) is float and k <= last]
+    return math.fsum(_numbers(picked))
+
+
+def _countabove(column: list[Any], value: float) -> float:
+    return float(sum(type(v) is float and v > value for v in column))
+
+
+def _monthstart(date: float, months: float) -> float:
+    day = _EPOCH + dt.timedelta(days=int(date))
+    years, month = divmod(day.month - 1 + int(months), MONTHS_YEAR)
+    return float(serial(dt.date(day.year + years, month + 1, 1)))
+
+
 def _called(function: str, arguments: list[Any]) -> Any:
     from gpuecon_xl.carriers.arguments import Refused, answer
 
@@ -378,6 +408,8 @@ _CODE: dict[str, tuple[str, str, str]] = {
     "countifs2": ("_countifs2({0},{1},{2},{3})", "caca", "n"),
     "counttext": ("_counttext({0})", "c", "n"), "countprice": ("_countprice({0},{1})", "cc", "n"),
     "countorder": ("_countorder({0},{1},{2})", "ccc", "n"), "countold": ("_countold({0},{1})", "cn", "n"),
+    "irr": ("_irr_of({0})", "c", "n"), "dot": ("_dot({0},{1})", "cc", "n"), "sumupto": ("_sumupto({0},{1},{2})", "cnc", "n"),
+    "countabove": ("_countabove({0},{1})", "cn", "n"), "monthstart": ("_monthstart({0},{1})", "nn", "n"),
     "na": ("_na()", "", "a"),
 }  # fmt: skip
 
@@ -424,7 +456,7 @@ class Cells:
         expressions = formula if isinstance(formula, list) else [formula]
         for e in expressions:
             if e is not None:
-                for need in _needs(e):
+                for need in needs(e):
                     if need != here:
                         self._column(*need, (*path, here))
         out = t.columns[column]
@@ -456,9 +488,14 @@ class Cells:
 
     def evaluate(self, expression: Expr) -> Any:
         """The value of a free expression (no row of its own)."""
-        for need in _needs(expression):
+        for need in needs(expression):
             self._column(*need, ())
         return self._evaluate(self._compile(expression), 0)
+
+    def by_row(self, expression: Expr) -> Callable[[int], Any]:
+        """A column's expression as a function of the row, over the columns as they stand; nothing is filled in."""
+        run = self._compile(expression)
+        return lambda row: self._evaluate(run, row)
 
     def _compile(self, expression: Expr) -> Callable[[int], Any]:
         space = dict(_SPACE)
@@ -527,7 +564,7 @@ def _numeric(e: Expr) -> bool:
     return e.op in _NUMERIC_OPS
 
 
-def _needs(e: Expr) -> set[tuple[str, str]]:
+def needs(e: Expr) -> set[tuple[str, str]]:
     """Columns that an expression reads."""
     if e.op in ("this", "col"):
         return {(e.args[0], e.args[1])}
@@ -535,7 +572,7 @@ def _needs(e: Expr) -> set[tuple[str, str]]:
         return set()
     out: set[tuple[str, str]] = set()
     for a in e.args:
-        out |= _needs(a)
+        out |= needs(a)
     return out
 
 

@@ -3,8 +3,8 @@
 Here: parsing, messages, exit codes, tables and JSON. Not here: what a command computes (`functions`), how a workbook is
 written (`writer`) and read (`reader`). What is slow to import is imported where it is used.
 
-Exit codes: 0 done (also for answers such as "no" or "rent always wins"), 1 addin doctor or validate found something,
-2 bad input, 130 interrupted.
+Exit codes: 0 done (also for answers such as "no" or "rent always wins"), 1 check, validate or addin doctor found
+something, 2 bad input, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -193,6 +193,20 @@ def _report_parser(parser: _Parser) -> None:
     from gpuecon_xl.report.command import add_arguments
 
     add_arguments(parser)
+    _add_json(parser)
+
+
+def _check_parser(parser: _Parser) -> None:
+    from gpuecon_xl.audit.command import add_arguments
+
+    add_arguments(parser)
+
+
+def _risk_parser(parser: _Parser) -> None:
+    from gpuecon_xl.montecarlo.command import add_arguments
+
+    add_arguments(parser)
+    _add_catalog(parser)
     _add_json(parser)
 
 
@@ -644,6 +658,12 @@ def _how_many(unknown: Any) -> int:
     return len(unknown)
 
 
+def _run_risk(args: argparse.Namespace) -> None:
+    from gpuecon_xl.montecarlo.command import run
+
+    run(args, _busy, _json, _table)
+
+
 def _run_quote(args: argparse.Namespace) -> None:
     from gpuecon_xl.quote.command import run_quote
 
@@ -660,6 +680,12 @@ def _run_report(args: argparse.Namespace) -> None:
     from gpuecon_xl.report.command import run
 
     run(args, _busy, _json)
+
+
+def _run_check(args: argparse.Namespace) -> None:
+    from gpuecon_xl.audit.command import run
+
+    run(args, _busy, _json, _table)
 
 
 def _run_plan(args: argparse.Namespace) -> None:
@@ -871,10 +897,14 @@ def commands() -> dict[str, Command]:
                 _book_parser, _run_inputs),
         Command("values", lambda: "Every formula cell of a workbook, computed from its inputs without Excel.", "gpuecon values edited.xlsx --json",
                 _book_parser, _run_values),
+        Command("check", lambda: "What is wrong in an edited workbook, by sheet and cell, and what it should be.",
+                "gpuecon check edited.xlsx --fix-list", _check_parser, _run_check),
         Command("plan", lambda: "The cheapest build for a load within limits, over every card, number, layout and format; why the others lost.",
                 'gpuecon plan --model "Llama 3.1 8B" --users 64 --input 1024 --output 256 --tpot-ms 40 --ecc -o plan.xlsx', _plan_parser, _run_plan),
         Command("validate", lambda: "How far predictions are off, by card, batch, engine and metric, against published measurements or yours.",
                 "gpuecon validate --by class,batch", _validate_parser, _run_validate),
+        Command("risk", lambda: "Draw every range at once: quantiles of the cost, and how often owning beats renting.",
+                "gpuecon risk --draws 100000 -o risk.xlsx", _risk_parser, _run_risk),
         Command("quote", lambda: "An offer for a customer from a short request: letter, live economics page, sources.",
                 "gpuecon quote request.toml -o offer.xlsx --book edited.xlsx", _quote_parser, _run_quote),
         Command("quotes", lambda: "An offer for each row of a table, in parallel, numbered, with a summary and a log.",
@@ -905,8 +935,8 @@ def _help_page(known: Mapping[str, Command]) -> str:
         lines += textwrap.wrap(c.purpose(), 100, initial_indent=f"  {c.name:<18} ", subsequent_indent=" " * 21)
     lines += ["", "  gpuecon COMMAND --help   arguments and an example", "  gpuecon --version        the version", "",
               'Numbers: point or comma, "60 %" allowed, no grouping: 2704 or 2704,50.',
-              "Exit: 0 done, 1 addin doctor or validate found something, 2 bad input (one sentence on stderr, nothing written). --debug shows where",
-              "an unexpected fault came from.",
+              "Exit: 0 done, 1 check, validate or addin doctor found something, 2 bad input (one sentence on stderr, nothing written).",
+              "--debug shows where an unexpected fault came from.",
               "", "example:", f"  {known['cost-per-mtok'].example}"]  # fmt: skip
     return "\n".join(lines)
 

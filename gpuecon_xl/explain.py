@@ -10,7 +10,7 @@ from typing import Any
 
 from gpuecon_xl import functions, graph, money, throughput
 from gpuecon_xl.errors import NameNotFound, nearest
-from gpuecon_xl.functions import _Call, _price, _tokens, _tokps_call, _use
+from gpuecon_xl.functions import _OTHER, _Call, _mean_use, _price, _tokens, _tokps_call
 from gpuecon_xl.quantity import REGISTRY
 
 Step = tuple[str, Any, str, str]
@@ -42,7 +42,10 @@ def why(function: str, **arguments: Any) -> list[Step]:
     call = _Call(arguments.get("options"), arguments.get("catalog"))
     out: list[Step] = []
     if wanted in ("tokps", "fits", "cost_per_mtok") and call.get("tok_s") is None:
-        out += _throughput(call, arguments, "headroom" if wanted == "fits" else "output_tok_s", 32 if wanted == "cost_per_mtok" else 1)
+        case = call.get("case", "typical")
+        end = _OTHER[case] if wanted == "cost_per_mtok" else case
+        output = "output_tok_s" if end == "typical" else f"output_tok_s_{end}"
+        out += _throughput(call, arguments, "headroom" if wanted == "fits" else output, 32 if wanted == "cost_per_mtok" else 1)
     if wanted in ("tco3y", "cost_per_mtok", "breakeven_util"):
         out += _money(call, arguments, wanted)
     if wanted == "breakeven_util":
@@ -79,7 +82,7 @@ def _money(call: _Call, arguments: Mapping[str, Any], wanted: str) -> list[Step]
     currency = call.get("currency", "EUR")
     values = money.tco_values(call.catalog, call.options, currency)
     price = _price(call, card, arguments.get("price"), currency)
-    use = _use(call, arguments.get("utilization"), False)
+    use = _mean_use(call, arguments.get("utilization"), wanted == "cost_per_mtok")
     given = {**values, "price_eur": price, "tdp_w": card["tdp_w"], "utilization": use}
     facts: list[Step] = [("price", price, currency, "given" if arguments.get("price") is not None else _source(call, card))]
     facts += [(k, v, _unit(call, k), "assumption or option") for k, v in given.items() if k not in ("price_eur",)]
@@ -87,9 +90,10 @@ def _money(call: _Call, arguments: Mapping[str, Any], wanted: str) -> list[Step]
         return facts + steps(("tco_eur",), given)
     if wanted == "breakeven_util":
         return facts + steps(("tco_fixed_eur", "tco_per_use_eur", "horizon_h"), given)
-    args = [arguments.get(k, d) for k, d in (("precision", None), ("batch", 32), ("context", 4096), ("gpus", 1))]
-    tok_s = _tokps_call(call, arguments["model"], arguments["gpu"], *args)
-    return facts + steps(("cost_eur_mtok",), {**given, "output_tok_s": tok_s, "gpus": args[3]})
+    precision, batch, context, gpus = (arguments.get(k, d) for k, d in (("precision", None), ("batch", 32), ("context", 4096), ("gpus", 1)))
+    end = _OTHER[call.get("case", "typical")]
+    tok_s = _tokps_call(call, arguments["model"], arguments["gpu"], precision, batch, context, gpus, end)
+    return facts + steps(("cost_eur_mtok",), {**given, "output_tok_s": tok_s, "gpus": gpus})
 
 
 def _source(call: _Call, card: Mapping[str, Any]) -> str:

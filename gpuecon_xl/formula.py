@@ -6,7 +6,7 @@ Here: one text per operation, functions of the Excel 2007 set only. Not here: va
 
 from __future__ import annotations
 
-from gpuecon_xl.ops import DECIMALS, Expr
+from gpuecon_xl.ops import DECIMALS, IRR_GUESS, Expr
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "^", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "="}
 _CALL = {
@@ -23,6 +23,7 @@ _CALL = {
     "maxcol": "MAX",
     "mincol": "MIN",
     "large": "LARGE",
+    "dot": "SUMPRODUCT",
 }
 _RANK = {"add": 2, "sub": 2, "mul": 3, "div": 3, "pow": 5, "neg": 4}
 
@@ -114,6 +115,15 @@ def _text(e: Expr, outer: int) -> str:
         return f'SUMPRODUCT(({low}<>"")*({middle}<>"")*({low}>{middle}))+SUMPRODUCT(({high}<>"")*({middle}<>"")*({high}<{middle}))'
     if op == "countold":
         return f'SUMPRODUCT(({_text(a[0], 0)}<>"")*({_text(a[0], 0)}<{_text(a[1], 0)}))'
+    if op == "irr":
+        return f"IRR({_text(a[0], 0)},{IRR_GUESS})"
+    if op == "sumupto":
+        return f'SUMIF({_text(a[0], 0)},"<="&{_text(a[1], 1)},{_text(a[2], 0)})'
+    if op == "countabove":
+        return f'COUNTIF({_text(a[0], 0)},">"&{_text(a[1], 1)})'
+    if op == "monthstart":
+        date = _text(a[0], 0)
+        return f"DATE(YEAR({date}),MONTH({date})+{_text(a[1], 3)},1)"
     if op == "called":
         return f"{a[1].args[0]}({','.join(_text(x, 0) for x in a[2:])})"
     if op == "whole":

@@ -18,6 +18,7 @@ from gpuecon_xl.catalog import Catalog, as_catalog, shipped
 from gpuecon_xl.equations.breakeven import breakeven_tokens_g_month, breakeven_use, breakeven_use_stated, rent_per_use
 from gpuecon_xl.equations.cost import blended_price_mtok, cost_eur_mtok, rent_cost_mtok, rent_horizon, tokens_served_m
 from gpuecon_xl.equations.cost import own_cost_month as own_cost_month_equation
+from gpuecon_xl.equations.finance import mean_use, ramp_share
 from gpuecon_xl.equations.memory import fit_class, weights_headroom
 from gpuecon_xl.equations.memory import vram_rule_gb as vram_rule_equation
 from gpuecon_xl.equations.serving import token_yield_g_month
@@ -133,10 +134,11 @@ def _finite(function: Callable[..., Any]) -> Callable[..., Any]:
 @_finite
 def _tokps(model: Any, gpu: Any, precision: Any, batch: Any, context: Any, gpus: Any, options: Any, catalog: Any) -> float:
     call = _Call(options, catalog)
-    return _tokps_call(call, model, gpu, precision, batch, context, gpus)
+    return _tokps_call(call, model, gpu, precision, batch, context, gpus, call.get("case", "typical"))
 
 
-def _tokps_call(call: _Call, model: Any, gpu: Any, precision: Any, batch: Any, context: Any, gpus: Any) -> float:
+def _tokps_call(call: _Call, model: Any, gpu: Any, precision: Any, batch: Any, context: Any, gpus: Any, case: str = "typical") -> float:
+    """Throughput of the whole build; the low and high case are the ends of its band. What was measured has no band."""
     s = _setup(call, model, gpu, precision)
     count, tp, pp = check_layout(gpus, call.get("tp"), call.get("pp"))
     check_heads(s, tp)
@@ -149,7 +151,7 @@ def _tokps_call(call: _Call, model: Any, gpu: Any, precision: Any, batch: Any, c
     best = best_layout(s, asked, tokens_in, tokens_out, count, tp, pp)
     if best is None:
         raise too_big(s, count, tokens_in + tokens_out)
-    return best[0]
+    return best[0] * (s.values[f"band_{case}"] if case != "typical" else 1)
 
 
 @_finite
@@ -164,11 +166,28 @@ def _fits(model: Any, gpu: Any, precision: Any, batch: Any, context: Any, gpus: 
     return str(fit_class(best_headroom(s, asked, tokens_in, tokens_out, count, tp, pp), s.values["headroom_wanted"]))
 
 
-def _use(call: _Call, utilization: Any, positive: bool) -> float:
+_OTHER = {"low": "high", "high": "low", "typical": "typical"}
+
+
+def _use(call: _Call, utilization: Any, positive: bool, case: str = "typical") -> float:
     value = call.either(utilization, "utilization")
     if value is None:
-        value = call.catalog.assumption("utilization")
+        value = call.catalog.assumption("utilization") if case == "typical" else money.end_of_range(call.catalog, "utilization", case == "high")
     return check_number(value, "utilization", share=True, positive=positive)
+
+
+def _mean_use(call: _Call, utilization: Any, positive: bool) -> float:
+    """Share of the time at work as asked, the ramp at the beginning of the horizon taken off.
+
+    In the low case of a total cost the cards work less and draw less; in that of a cost per token (`positive`: tokens
+    divide) they work more.
+    """
+    case = call.get("case", "typical")
+    return float(mean_use(_use(call, utilization, positive, _OTHER[case] if positive else case), _ramp(call)))
+
+
+def _ramp(call: _Call) -> float:
+    return float(ramp_share(call.number("ramp_months"), call.number("horizon_years")))
 
 
 def _price(call: _Call, gpu: Mapping[str, Any], price: Any, currency: str) -> float:
@@ -189,7 +208,7 @@ def _own(call: _Call, gpu: Any, price: Any, utilization: float) -> tuple[Any, ..
 def _tco3y(gpu: Any, gpus: Any, utilization: Any, price: Any, options: Any, catalog: Any) -> float:
     call = _Call(options, catalog)
     count = check_layout(gpus, None, None)[0]
-    return float(_own(call, gpu, price, _use(call, utilization, False))[0] * count)
+    return float(_own(call, gpu, price, _mean_use(call, utilization, False))[0] * count)
 
 
 @_finite
@@ -206,10 +225,10 @@ def _cost_per_mtok(
     catalog: Any,
 ) -> float:
     call = _Call(options, catalog)
-    use = _use(call, utilization, True)
+    use = _mean_use(call, utilization, True)
     count = check_layout(gpus, call.get("tp"), call.get("pp"))[0]
     tco, _, _, hours = _own(call, gpu, price, use)
-    tok_s = _tokps_call(call, model, gpu, precision, batch, context, gpus)
+    tok_s = _tokps_call(call, model, gpu, precision, batch, context, gpus, _OTHER[call.get("case", "typical")])
     return float(cost_eur_mtok(tco, count, tokens_served_m(tok_s, use, hours)))
 
 
@@ -228,7 +247,7 @@ def _breakeven_util(
 ) -> float | str:
     call = _Call(options, catalog)
     rent = check_number(rate, "rate", positive=True)
-    use = _use(call, None, False)
+    use = _mean_use(call, None, False)
     tco, fixed, per_use, hours = _own(call, gpu, price, use)
     rel = call.get("rel")
     if rel is not None and call.get("rent_gpu") is not None:
@@ -520,7 +539,7 @@ def _tokps_many(grid: Grid, options: Any, catalog: Catalog) -> tuple[Any, Any]:
     import numpy as np
 
     call = _Call(options, catalog)
-    if call.get("tok_s") is not None or call.get("context") is not None:
+    if call.get("tok_s") is not None or call.get("context") is not None or call.get("case", "typical") != "typical":
         return np.zeros(grid.size), np.ones(grid.size, dtype=bool)
     tok_s, _, doubtful = _throughput_many(grid, call)
     return tok_s, doubtful | ~np.isfinite(tok_s)
@@ -537,7 +556,7 @@ def _fits_many(grid: Grid, options: Any, catalog: Catalog) -> tuple[Any, Any]:
 
 
 def _tco_many(grid: Grid, call: _Call, positive_use: bool) -> tuple[Any, Any, Any, Any, Any]:
-    """Total cost of one card, fixed part, part at full use, use, and the mask of doubtful elements."""
+    """Total cost of one card, mean use, hours, the mask of doubtful elements, fixed part and part at full use."""
     import numpy as np
 
     codes, combos = grid.codes(("gpu",))
@@ -560,13 +579,15 @@ def _tco_many(grid: Grid, call: _Call, positive_use: bool) -> tuple[Any, Any, An
         price, bad_price = grid.numbers("price")
         bad = bad | bad_price | ~(price >= 0)
     if grid.scalars.get("utilization", 0) is None:
-        use = np.full(grid.size, _use(call, None, positive_use))
+        case = call.get("case", "typical")
+        use = np.full(grid.size, _use(call, None, positive_use, _OTHER[case] if positive_use else case))
     else:
         use, bad_use = grid.numbers("utilization")
         bad = bad | bad_use | ~(use >= 0) | ~(use <= 1) | (positive_use & (use == 0))
         if call.get("utilization") is not None:
             bad = np.ones(grid.size, dtype=bool)
     values = money.tco_values(call.catalog, call.options, currency)
+    use = mean_use(use, _ramp(call))
     tco, fixed, per_use, hours = money.tco_plan(values, price, np.array(power)[codes], use)
     return tco, use, hours, bad, (fixed, per_use)
 

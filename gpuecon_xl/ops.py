@@ -15,6 +15,11 @@ from typing import Any
 DECIMALS = 9
 HALF_DECIMAL = 0.5e-9
 
+# How spreadsheets look for an internal rate of return: where they begin, when they are content, when they give up.
+IRR_GUESS = 0  # a month's rate is small; the 0.1 of spreadsheets is far off for months
+IRR_STEP = 1e-7
+IRR_TRIES = 20
+
 
 class Expr:
     """A node of a traced expression: an operation and its arguments, or a leaf.
@@ -326,6 +331,57 @@ def largest(column: Expr) -> Expr:
 def smallest(column: Expr) -> Expr:
     """Smallest number of a column; 0 when there is none."""
     return Expr("mincol", column)
+
+
+def irr(flows: Any) -> Any:
+    """Rate at which the flows of equal periods are worth nothing together: of numbers a number, of a column a formula.
+
+    Raises
+    ------
+    ValueError
+        When the search that spreadsheets make finds none: flows of one sign, or far from the rate that it begins with.
+    """
+    return Expr("irr", flows) if isinstance(flows, Expr) else _irr([float(v) for v in flows])
+
+
+def _irr(flows: list[float]) -> float:
+    rate, step, tries = float(IRR_GUESS), 1.0, 0
+    while step > IRR_STEP and tries < IRR_TRIES:
+        worth, slope, discount = 0.0, 0.0, 1.0
+        for period, flow in enumerate(flows):
+            worth += flow / discount
+            discount *= 1 + rate
+            slope -= period * flow / discount
+        if slope == 0 or discount == 0:
+            break
+        step = abs(worth / slope)
+        rate -= worth / slope
+        tries += 1
+    if step > IRR_STEP or not math.isfinite(rate):
+        raise ValueError("the flows have no internal rate of return that a spreadsheet finds")
+    return rate
+
+
+def sum_product(first: Any, second: Any) -> Any:
+    """Sum of the products of two columns, row by row; text counts as 0. Of numbers a number, of columns a formula."""
+    if isinstance(first, Expr):
+        return Expr("dot", first, second)
+    return math.fsum(float(a) * float(b) for a, b in zip(first, second, strict=True))
+
+
+def sum_up_to(key: Expr, last: Any, summed: Expr) -> Expr:
+    """Sum of `summed` over the rows whose `key` is at most `last`."""
+    return Expr("sumupto", key, lift(last), summed)
+
+
+def count_above(column: Expr, value: Any) -> Expr:
+    """How many numbers of a column are above `value`."""
+    return Expr("countabove", column, lift(value))
+
+
+def month_start(date: Any, months: Any) -> Expr:
+    """The first day of the month that comes `months` after that of a date."""
+    return Expr("monthstart", lift(date), lift(months))
 
 
 def rounded(value: Any) -> Expr:

@@ -20,7 +20,7 @@ from gpuecon_xl.catalog import Catalog, Row, blank_counts_as_zero, check_rows, k
 from gpuecon_xl.cells import Cells, TableValues, plain, serial
 from gpuecon_xl.errors import BadFile, nearest
 from gpuecon_xl.lang import LANGUAGES, load
-from gpuecon_xl.schema import TABLES, Field, Table, assumption_field
+from gpuecon_xl.schema import LOOKED_UP, TABLES, Field, Table, assumption_field
 from gpuecon_xl.sheets import book as books
 
 MAX_BYTES = 50_000_000  # a workbook of ours has about 1 MB
@@ -31,7 +31,7 @@ MAX_ROWS = 20_000  # of one table
 
 
 @dataclass
-class _Region:
+class Region:
     """A table in the file: its sheet, first data row, rows, and the column number of each header."""
 
     sheet: str
@@ -48,16 +48,16 @@ class OpenBook:
     lang: str
     formulas: Any  # openpyxl workbook with formulas
     values: Any  # openpyxl workbook with cached values
-    regions: dict[str, _Region]
+    regions: dict[str, Region]
     flavour: str = "plain"
     problems: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
-    def raw(self, region: _Region, column: str, row: int) -> Any:
+    def raw(self, region: Region, column: str, row: int) -> Any:
         """The value of a cell; of a formula, what was calculated when the file was saved."""
         return self.values[region.sheet].cell(region.first + row, region.columns[column]).value
 
-    def place(self, region: _Region, column: str, row: int) -> str:
+    def place(self, region: Region, column: str, row: int) -> str:
         """Sheet and cell, as messages name it."""
         return _place(region.sheet, region.first + row, region.columns.get(column, 1))
 
@@ -124,7 +124,7 @@ def open_book(path: Path) -> OpenBook:
             values = openpyxl.load_workbook(path, data_only=True)
     except Exception as error:  # openpyxl raises many kinds on a damaged file
         raise BadFile(f"{path} cannot be read as a workbook ({type(error).__name__}: {str(error)[:80]}); open and save it in Excel") from None
-    regions: dict[str, _Region] = {}
+    regions: dict[str, Region] = {}
     problems: list[str] = []
     for ws in formulas.worksheets:
         for t in ws.tables.values():
@@ -142,7 +142,7 @@ def open_book(path: Path) -> OpenBook:
     return OpenBook(path, lang, formulas, values, regions, flavour, problems)
 
 
-def _region(ws: Any, table: Any) -> tuple[_Region | None, str | None]:
+def _region(ws: Any, table: Any) -> tuple[Region | None, str | None]:
     from openpyxl.utils import range_boundaries
 
     left, top, right, bottom = range_boundaries(table.ref)
@@ -152,7 +152,7 @@ def _region(ws: Any, table: Any) -> tuple[_Region | None, str | None]:
     for c in range(left, right + 1):
         name = str(ws.cell(top, c).value or "").strip()
         columns.setdefault(name, c)
-    return _Region(ws.title, top + 1, bottom - top - (table.totalsRowCount or 0), columns), None
+    return Region(ws.title, top + 1, bottom - top - (table.totalsRowCount or 0), columns), None
 
 
 def _language(workbook: Any) -> str:
@@ -239,7 +239,7 @@ def _rows(book: OpenBook, table: Table) -> list[Row]:
     return rows
 
 
-def _row(book: OpenBook, table: Table, region: _Region, r: int, given: dict[str, Any]) -> tuple[Row, bool]:
+def _row(book: OpenBook, table: Table, region: Region, r: int, given: dict[str, Any]) -> tuple[Row, bool]:
     name = given.get(table.key)
     known = shipped()._names(table.name).get(key_of(str(name))) if name else None
     if known is not None and str(known[table.key]).lower() != str(name).lower():
@@ -278,21 +278,28 @@ def _row(book: OpenBook, table: Table, region: _Region, r: int, given: dict[str,
     return row, complete
 
 
+def wanted_assumption(name: str) -> Field | None:
+    """What may stand as the value of an assumption; None for one that is not known."""
+    if name not in shipped().assumptions:
+        return None
+    default = shipped().assumptions[name]
+    return assumption_field(name, "date" if isinstance(default, dt.date) else "name" if isinstance(default, str) else "")
+
+
 def _assumption(book: OpenBook, name: str, value: Any, place: str) -> tuple[Any, bool]:
-    default = shipped().assumptions.get(name)
-    if default is None and name not in shipped().assumptions:
+    wanted = wanted_assumption(name)
+    if wanted is None:
         book.warnings.append(f"{place}: assumption {name[:40]!r} is not known and not used; nearest: {nearest(name, shipped().assumptions)}")
         return None, False
-    unit = "date" if isinstance(default, dt.date) else "name" if isinstance(default, str) else ""
-    if not unit:
-        value = _number_from_text(value, Field(name, "number"), book, place)
-    parsed, problem = parse_cell(value, assumption_field(name, unit))
+    if wanted.numeric:
+        value = _number_from_text(value, wanted, book, place)
+    parsed, problem = parse_cell(value, wanted)
     if problem:
         book.problems.append(f"{place} {problem}")
     return parsed, problem is None
 
 
-def _below(book: OpenBook, table: Table, region: _Region) -> None:
+def _below(book: OpenBook, table: Table, region: Region) -> None:
     """Entries directly under a table are not part of it; say so."""
     ws = book.formulas[region.sheet]
     under = region.first + region.count
@@ -304,6 +311,17 @@ def _below(book: OpenBook, table: Table, region: _Region) -> None:
         )
 
 
+def named_cell(book: OpenBook, name: str) -> tuple[str, int, int] | None:
+    """Sheet, row and column that a name of the workbook points at; None when it is gone or leads to no single cell."""
+    from openpyxl.utils import column_index_from_string
+
+    defined = book.formulas.defined_names.get(name)
+    target = re.fullmatch(r"'?(.+?)'?!\$?([A-Z]+)\$?(\d+)", str(defined.attr_text or "")) if defined is not None else None
+    if target is None or target.group(1).replace("''", "'") not in book.values.sheetnames:
+        return None
+    return target.group(1).replace("''", "'"), int(target.group(3)), column_index_from_string(target.group(2))
+
+
 def _check_names(book: OpenBook) -> dict[str, Any]:
     """Values of the names, each checked against the row of Assumptions that it should point at."""
     out: dict[str, Any] = {}
@@ -312,12 +330,11 @@ def _check_names(book: OpenBook) -> dict[str, Any]:
         return out
     own = {str(book.raw(region, "name", r) or "").strip(): r for r in range(region.count)}
     for name in shipped().assumptions:
-        defined = book.formulas.defined_names.get(name)
-        target = re.fullmatch(r"'?(.+?)'?!\$?([A-Z]+)\$?(\d+)", str(defined.attr_text or "")) if defined is not None else None
-        if target is None or target.group(1).replace("''", "'") not in book.values.sheetnames:
+        target = named_cell(book, name)
+        if target is None:
             book.problems.append(f"the name {name} is gone or broken; it must point at the value of {name} in Assumptions")
             continue
-        cell = book.values[target.group(1).replace("''", "'")][f"{target.group(2)}{target.group(3)}"]
+        cell = book.values[target[0]].cell(target[1], target[2])
         row = own.get(name)
         if row is not None and (cell.row, cell.column) != (region.first + row, region.columns["value"]):
             points_at = _place(cell.parent.title, cell.row, cell.column)
@@ -375,8 +392,7 @@ def _doubts(catalog: Catalog, book: OpenBook) -> Iterator[str]:
     for r in catalog.rows("gpus"):
         if r["memory_usable_mib"] > r["memory_gb"] * 1024 * 1.01:
             yield f"card {r['gpu']}: usable memory of {r['memory_usable_mib']:g} MiB is above the {r['memory_gb']:g} GB of the box"
-    for table, column, other in (("builds", "gpu", "gpus"), ("workloads", "model", "models"), ("workloads", "precision", "precisions"),
-                                 ("prices", "gpu", "gpus"), ("cloud_rates", "gpu", "gpus")):  # fmt: skip
+    for table, column, other in LOOKED_UP:
         names = {str(r[TABLES[other].key]).lower() for r in catalog.rows(other)}
         for r in catalog.rows(table):
             if str(r[column]).lower() not in names:

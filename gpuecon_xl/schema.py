@@ -388,9 +388,15 @@ _TABLES = (
 TABLES: dict[str, Table] = {t.name: t for t in _TABLES}
 BY_BOOK_NAME: dict[str, Table] = {t.book_name: t for t in _TABLES}
 
+# Names that must stand in another table: table, column, the other table.
+LOOKED_UP = (("builds", "gpu", "gpus"), ("workloads", "model", "models"), ("workloads", "precision", "precisions"), ("prices", "gpu", "gpus"),
+             ("cloud_rates", "gpu", "gpus"))  # fmt: skip
+
 # Bounds of assumptions and options: shares from 0 to 1, and what must be above 0.
 SHARES = frozenset(("utilization", "output_share", "spec_accept", "memory_free_share", "overlap", "residual_share", "idle_share",
-                     "kv_reads", "collectives", "tp_factor", "headroom_wanted", "yield_utilization"))  # fmt: skip
+                    "failure_share_year", "resale_start_share", "resale_decline_year", "loan_share", "loan_rate_year", "equity_return_year",
+                    "tax_rate", "cloud_erosion_year", "api_erosion_year", "kv_reads", "collectives", "tp_factor", "headroom_wanted",
+                    "yield_utilization"))  # fmt: skip
 POSITIVE = frozenset(("tok_s", "rel", "input_tokens", "output_tokens", "usd_per_eur", "horizon_years", "tp", "pp", "output_share",
                        "weights_overhead", "months_written_off", "card_to_server", "pue", "memory_free_share"))  # fmt: skip
 

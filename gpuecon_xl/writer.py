@@ -40,7 +40,7 @@ _NUMBER = {
 _LEFT = frozenset(("text", "wrap", "link", "strong", "date"))
 _NAVY, _GREY, _PALE, _BLUE, _LINE = "#17365D", "#595959", "#FFF9DB", "#1F4FD8", "#BFBFBF"
 _TAB = {"input": "#F2C230", "calc": "#7F7F7F", "result": "#2E75B6", "info": "#17365D"}
-_SERIES = ("#1F4E79", "#E07B39", "#5B9A68", "#9B6FB0", "#B03A48")
+_SERIES = ("#1F4E79", "#E07B39", "#5B9A68", "#9B6FB0", "#B03A48", "#7F7F7F", "#C9A227")
 _MAX_NAME = re.compile(r"^[A-Za-z]{1,3}[0-9]+$")
 
 
@@ -106,6 +106,7 @@ class _Writer:
         self.wb.set_custom_property("gpuecon_version", __version__)
         self.wb.set_custom_property("gpuecon_lang", self.book.lang)
         self.wb.set_custom_property("gpuecon_flavour", self.book.flavour)
+        self.wb.set_custom_property("gpuecon_layout", books.layout(self.book))
         self.wb.set_calc_mode("auto")
         self.wb.set_size(28_000, 16_000)
         with warnings.catch_warnings():
@@ -262,6 +263,10 @@ class _Writer:
                 if count:
                     self._validation(ws, t, c, header + 1, header + count, column)
             self._marks(ws, c, header + 1, header + count, column)
+        scaled = [first + i for i, c in enumerate(t.columns) if c.name in t.scale]
+        if scaled:  # a grid: one scale over its neighbouring columns, cheap is green
+            colours = {"type": "3_color_scale", "min_color": "#B7E1C0", "mid_color": "#FFF9DB", "max_color": "#F4B6B6"}
+            ws.conditional_format(header + 1, scaled[0], header + count, scaled[-1], colours)
         if t.columns[-1].fmt in _LEFT and not t.spill:  # a long text is cut at the table's edge instead of running on
             for r in range(count):
                 ws.write_string(header + 1 + r, first + len(t.columns), " ", self.fmt("edge", "head"))
@@ -397,6 +402,10 @@ class _Writer:
         y: dict[str, Any] = {"name": self.texts(spec.y_title), **number, "major_gridlines": grid}
         if spec.categories == "use":
             x["num_format"] = "0%"
+        if spec.categories == "rate_hour":
+            x["num_format"] = "0.00"
+        if spec.kind == "line":
+            x["label_position"] = "low"  # below the plot also where lines fall below 0
         if spec.kind in ("bar", "tornado"):  # categories stand on the vertical axis, the first on top
             chart.set_y_axis({**x, "reverse": True, "label_position": "low"})
             chart.set_x_axis({**y, "label_position": "high"})

@@ -5,6 +5,7 @@ Here: what a person types, clears, moves, adds. Not here: what the product makes
 
 from __future__ import annotations
 
+import datetime as dt
 import random
 import re
 import zipfile
@@ -252,6 +253,33 @@ def _assumptions(e: Edited, rng: random.Random) -> Iterator[str]:
         yield f"{name} {new}"
 
 
+_FINANCE = {
+    "hosting_eur_kw_month": 250,
+    "failure_share_year": 0.1,
+    "ramp_months": 40,
+    "resale_start_share": 1,
+    "resale_decline_year": 1,
+    "loan_share": 1,
+    "loan_rate_year": 0.15,
+    "equity_return_year": 0.2,
+    "tax_rate": 0.5,
+    "cloud_erosion_year": 0.5,
+    "api_erosion_year": 0.8,
+}
+
+
+def _finance(e: Edited, rng: random.Random) -> Iterator[str]:
+    for name in rng.sample(sorted(_FINANCE), 6):
+        value = round(rng.uniform(0, _FINANCE[name]), 3)
+        e.put("Assumptions", name, "value", value)
+        yield f"{name} {value}"
+    e.put("Assumptions", "horizon_years", "value", rng.choice([2, 3.3, 4, 5]))
+    for row in range(rng.randint(0, 3)):
+        e.write(e.cell("FxRates", row, "date"), dt.date(2026 + rng.randint(0, 3), rng.randint(1, 12), 15))
+        e.write(e.cell("FxRates", row, "usd_per_eur"), round(rng.uniform(0.9, 1.4), 3))
+        yield "an exchange rate"
+
+
 def _speculation(e: Edited, rng: random.Random) -> Iterator[str]:
     for name, value in (("spec_accept", rng.choice([0.5, 0.8, 1])), ("spec_draft", rng.choice([2, 4]))):
         e.put("Assumptions", name, "value", value)
@@ -463,6 +491,7 @@ KINDS: tuple[Callable[[Edited, random.Random], Iterator[str]], ...] = (
     _speed,
     _market,
     _constants,
+    _finance,
 )
 
 

@@ -337,8 +337,11 @@ def test_cases() -> None:
     assert typical == gx.tco3y("RTX 5090")
     row = gx.load_catalog().find("prices", "RTX 5090")
     assert gx.price_of("RTX 5090", options="case=high") == row["high"]
-    # price, and 5 % of it a year for three years
-    assert high - low == pytest.approx((row["high"] - row["low"]) * 1.15)
+    # a total cost given everything but the price differs by the price, and 5 % of it a year for three years
+    fixed = {n: gx.load_catalog().assumption(n) for n in ("electricity_eur_kwh", "pue", "chassis_eur_gpu", "maintenance_share_year", "utilization")}
+    at_low, at_high = (gx.tco3y("RTX 5090", options={"case": c, **fixed}) for c in ("low", "high"))
+    assert at_high - at_low == pytest.approx((row["high"] - row["low"]) * 1.15)
+    assert low < at_low < typical < at_high < high
 
 
 def test_no_price_no_cost() -> None:

@@ -28,6 +28,24 @@ def cost_eur_mtok(tco_eur: Num, gpus: Num, tokens_served_m: Num) -> Num:
     return tco_eur * gpus / tokens_served_m
 
 
+@quantity("EUR/1e6 output tokens", "(tco_fixed_eur · utilization + tco_per_use_eur · utilization) · gpus / tokens_served_m")
+def usage_cost_mtok(tco_fixed_eur: Num, tco_per_use_eur: Num, utilization: Num, gpus: Num, tokens_served_m: Num) -> Num:
+    """Cost of a million output tokens when they bear the hours that they take, and no idle ones.
+
+    Source: cost by usage; that at full use.
+    """
+    return (tco_fixed_eur + tco_per_use_eur) * utilization * gpus / tokens_served_m
+
+
+@quantity("EUR/1e6 output tokens", "tco_fixed_eur · (1 - utilization) · gpus / tokens_served_m")
+def idle_cost_mtok(tco_fixed_eur: Num, utilization: Num, gpus: Num, tokens_served_m: Num) -> Num:
+    """Cost of the idle hours for each million output tokens; with `usage_cost_mtok` it is the allocated cost, `cost_eur_mtok`.
+
+    Source: fixed cost of the hours without work.
+    """
+    return tco_fixed_eur * (1 - utilization) * gpus / tokens_served_m
+
+
 @quantity("money/1e6 tokens", "rate_hour / (tok_s · 3,600) · 1e6")
 def rent_cost_mtok(rate_hour: Num, tok_s: Num) -> Num:
     """Cost of a million tokens on a rented card that is always busy.

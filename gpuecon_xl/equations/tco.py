@@ -1,7 +1,7 @@
 """Total cost of ownership of one card over the horizon.
 
 Here: pure functions; money per GPU in the currency of the inputs, net of VAT. Costs are positive.
-Not here: cost per token (`cost`), renting against owning (`breakeven`).
+Not here: cost per token (`cost`), renting against owning (`breakeven`), loan and months (`finance`).
 Source of the model: Tokens pro Sekunde pro Euro, Kentino Wiki, 2026-05. The formula box there leaves PUE out, its
 tables have it; the tables are right. Everything that the text does not have is an input that is 0 by default.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from gpuecon_xl.ops import equal, where
 from gpuecon_xl.quantity import Num, quantity
-from gpuecon_xl.units import HOURS_YEAR, KILO
+from gpuecon_xl.units import HOURS_YEAR, KILO, MONTHS_YEAR
 
 
 @quantity("EUR", 'currency = "USD" ? price / usd_per_eur : price')
@@ -72,13 +72,31 @@ def running_eur(colo_eur_year: Num, licence_eur_gpu_year: Num, staff_eur_gpu_yea
     return (colo_eur_year + licence_eur_gpu_year + staff_eur_gpu_year) * horizon_years
 
 
-@quantity("EUR", "price_eur · residual_share")
-def residual_eur(price_eur: Num, residual_share: Num) -> Num:
-    """Value of one card at the end of the horizon; 0 unless given.
+@quantity("EUR", "price_eur · failure_share_year · horizon_years")
+def spares_eur(price_eur: Num, failure_share_year: Num, horizon_years: Num) -> Num:
+    """Replacement of cards that fail, for one card over the horizon; 0 unless given.
+
+    Source: the user's failure rate; a failed card is bought anew at its price.
+    """
+    return price_eur * failure_share_year * horizon_years
+
+
+@quantity("EUR", "(tdp_w + host_w_gpu) / 1,000 · hosting_eur_kw_month · 12 · horizon_years")
+def hosting_eur(tdp_w: Num, host_w_gpu: Num, hosting_eur_kw_month: Num, horizon_years: Num) -> Num:
+    """Hosting that is charged by rated power, for one card over the horizon; 0 unless given.
+
+    Source: the user's contract.
+    """
+    return (tdp_w + host_w_gpu) / KILO * hosting_eur_kw_month * MONTHS_YEAR * horizon_years
+
+
+@quantity("EUR", "price_eur · (residual_share + resale_share)")
+def residual_eur(price_eur: Num, residual_share: Num, resale_share: Num) -> Num:
+    """Value of one card at the end of the horizon, as a share or by a curve; 0 unless given.
 
     Source: the user's; counted as income.
     """
-    return price_eur * residual_share
+    return price_eur * (residual_share + resale_share)
 
 
 @quantity("EUR", "price_eur + chassis_eur_gpu")
@@ -90,34 +108,49 @@ def capex_eur(price_eur: Num, chassis_eur_gpu: Num) -> Num:
     return price_eur + chassis_eur_gpu
 
 
-@quantity("EUR", "capex_eur + electricity_eur + maintenance_eur + running_eur - residual_eur")
-def tco_eur(capex_eur: Num, electricity_eur: Num, maintenance_eur: Num, running_eur: Num, residual_eur: Num) -> Num:
+@quantity("EUR", "capex_eur + electricity_eur + maintenance_eur + running_eur + spares_eur + hosting_eur + interest_eur - residual_eur")
+def tco_eur(
+    capex_eur: Num,
+    electricity_eur: Num,
+    maintenance_eur: Num,
+    running_eur: Num,
+    spares_eur: Num,
+    hosting_eur: Num,
+    interest_eur: Num,
+    residual_eur: Num,
+) -> Num:
     """Total cost of ownership of one card over the horizon.
 
     Source: Kentino Wiki, 2026-05 (PRO 6000 Server 14,400 EUR, eight of them 115,000 EUR).
     """
-    return capex_eur + electricity_eur + maintenance_eur + running_eur - residual_eur
+    return capex_eur + electricity_eur + maintenance_eur + running_eur + spares_eur + hosting_eur + interest_eur - residual_eur
 
 
-@quantity("EUR", "capex_eur + maintenance_eur + running_eur - residual_eur + idle electricity")
+@quantity("EUR", "(tdp_w · idle_share + host_w_gpu) / 1,000 · horizon_h · electricity_eur_kwh · pue")
+def electricity_idle_eur(tdp_w: Num, idle_share: Num, host_w_gpu: Num, horizon_h: Num, electricity_eur_kwh: Num, pue: Num) -> Num:
+    """Electricity of one card over the horizon that is drawn whether it works or not.
+
+    Source: `electricity_eur` at utilisation 0.
+    """
+    return (tdp_w * idle_share + host_w_gpu) / KILO * horizon_h * electricity_eur_kwh * pue
+
+
+@quantity("EUR", "capex_eur + maintenance_eur + running_eur + spares_eur + hosting_eur + interest_eur - residual_eur + electricity_idle_eur")
 def tco_fixed_eur(
     capex_eur: Num,
     maintenance_eur: Num,
     running_eur: Num,
+    spares_eur: Num,
+    hosting_eur: Num,
+    interest_eur: Num,
     residual_eur: Num,
-    tdp_w: Num,
-    idle_share: Num,
-    host_w_gpu: Num,
-    horizon_h: Num,
-    electricity_eur_kwh: Num,
-    pue: Num,
+    electricity_idle_eur: Num,
 ) -> Num:
     """The part of the total cost that does not depend on use.
 
     Source: `tco_eur` at utilisation 0.
     """
-    idle = (tdp_w * idle_share + host_w_gpu) / KILO * horizon_h * electricity_eur_kwh * pue
-    return capex_eur + maintenance_eur + running_eur - residual_eur + idle
+    return capex_eur + maintenance_eur + running_eur + spares_eur + hosting_eur + interest_eur - residual_eur + electricity_idle_eur
 
 
 @quantity("EUR", "tdp_w · (1 - idle_share) / 1,000 · horizon_h · electricity_eur_kwh · pue")

@@ -134,11 +134,12 @@ class Plan:
         model, engine = str(q.model["model"]), str(q.engine["engine"])
         p = functions.predict(model, w.gpu, w.precision, batch=q.users, input_tokens=q.input_tokens, output_tokens=q.output_tokens, gpus=w.gpus,
                               tp=w.tp, pp=w.pp, kv=w.kv, engine=engine, mode=q.mode, options=dict(q.assumptions), catalog=q.catalog)  # fmt: skip
-        options = {**q.assumptions, "tp": w.tp, "pp": w.pp, "kv": w.kv, "engine": engine, "mode": q.mode, "case": q.case,
+        options = {**q.assumptions, "tp": w.tp, "pp": w.pp, "kv": w.kv, "engine": engine, "mode": q.mode,
                    "input_tokens": q.input_tokens, "output_tokens": q.output_tokens}  # fmt: skip
         cost = functions.cost_per_mtok(
-            model, w.gpu, w.precision, q.users, q.input_tokens + q.output_tokens, w.gpus, options=options, catalog=q.catalog
-        )
+            model, w.gpu, w.precision, q.users, q.input_tokens + q.output_tokens, w.gpus, price=q.prices[w.gpu], options=options,
+            catalog=q.catalog,
+        )  # fmt: skip
         tpot = KILO * p.admitted / p.output_tok_s
         return {
             "cost_eur_mtok": (w.cost_eur_mtok, cost),

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpuecon_xl import graph, money, throughput
+from gpuecon_xl.equations.finance import mean_use, ramp_share
 from gpuecon_xl.planning.question import LIMITS, Question
 from gpuecon_xl.units import KILO
 
@@ -128,6 +129,8 @@ def inputs(question: Question, card: int, precision: int, kv: int) -> dict[str, 
         dict(question.engine), question.mode, question.assumptions,
     )  # fmt: skip
     values.update(money.tco_values(question.catalog, question.assumptions, "EUR"))
+    ramp = question.assumptions.get("ramp_months", question.catalog.assumption("ramp_months"))
+    values["utilization"] = mean_use(values["utilization"], ramp_share(ramp, values["horizon_years"]))
     values["price_eur"] = question.prices[str(gpu["gpu"])]
     values["slots"] = gpu["slots"] or np.inf  # a card of another form goes into no slot
     return values

@@ -85,9 +85,21 @@ def cell_name(quantity: str) -> str:
     return quantity.replace("_eur", "")
 
 
+# Parts of the total cost that the seller's own books have and an offer does not: they are 0 on its page.
+_LEFT_OUT = ("spares_eur", "hosting_eur", "interest_eur", "resale_share")
+
+
 def _own(quantity: str) -> Step:
     q = REGISTRY[quantity]
-    return Step(cell_name(quantity), tuple(map(cell_name, q.parameters)), q.function, q.unit, _plain(q.equation))
+    kept, equation = tuple(p for p in q.parameters if p not in _LEFT_OUT), q.equation
+    for part in _LEFT_OUT:
+        equation = equation.replace(f" + {part}", "")
+
+    def run(*values: Any) -> Any:
+        given = dict(zip(kept, values, strict=True))
+        return q.function(*(given.get(p, 0) for p in q.parameters))
+
+    return Step(cell_name(quantity), tuple(map(cell_name, kept)), run if len(kept) < len(q.parameters) else q.function, q.unit, _plain(equation))
 
 
 def _plain(equation: str) -> str:
@@ -97,7 +109,7 @@ def _plain(equation: str) -> str:
 _COMMON = (
     Step("price", ("hardware", "gpus"), lambda hardware, gpus: hardware / gpus, "EUR", "hardware / gpus"),
     *map(_own, ("capex_eur", "horizon_h", "mean_power_w", "electricity_eur", "maintenance_eur", "running_eur", "residual_eur", "tco_eur",
-                "tco_fixed_eur", "tco_per_use_eur", "tokens_served_m", "cost_eur_mtok", "cost_eur_month")),
+                "electricity_idle_eur", "tco_fixed_eur", "tco_per_use_eur", "tokens_served_m", "cost_eur_mtok", "cost_eur_month")),
     Step("tco_build", ("tco", "gpus"), lambda tco, gpus: tco * gpus, "EUR", "tco · gpus"),
     Step("tokens_month_m", ("tokens_served_m", "horizon_years"), lambda served, years: served / (years * MONTHS_YEAR), "1e6 output tokens",
          "tokens_served_m / (horizon_years · 12)"),
@@ -132,7 +144,17 @@ def steps(cloud: bool, api: bool) -> tuple[Step, ...]:
 @lru_cache(maxsize=256)
 def formula_of(step: Step) -> str:
     """A step as formula text, its parameters as names of the workbook."""
-    return "=" + formula.text(lift(step.run(*(Expr("name", p) for p in step.parameters))))
+    return "=" + formula.text(_without_zeros(lift(step.run(*(Expr("name", p) for p in step.parameters)))))
+
+
+def _without_zeros(e: Expr) -> Expr:
+    """An expression without sums with 0: what is left out of an offer does not show in its formulas."""
+    if e.op in ("num", "text", "bool", "name"):
+        return e
+    args = [_without_zeros(a) for a in e.args]
+    if e.op == "add" and args[1].op == "num" and args[1].args[0] == 0:
+        return args[0]
+    return Expr(e.op, *args)
 
 
 def use_or_text(value: Any, never: str) -> Any:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from gpuecon_xl import __version__
+import hashlib
+
+from gpuecon_xl import __version__, formula
 from gpuecon_xl.catalog import Catalog
 from gpuecon_xl.cells import Cells, TableValues, serial
 from gpuecon_xl.lang import Texts, load
 from gpuecon_xl.ops import Expr, col, index
 from gpuecon_xl.schema import TABLES
-from gpuecon_xl.sheets import candidates, fit, info, inputs, model, money, throughput
+from gpuecon_xl.sheets import candidates, finance, fit, info, inputs, model, money, sensitivity, throughput
 from gpuecon_xl.sheets.model import BookSpec, SheetSpec, TableSpec
 
 FLAVOURS = ("plain", "classic", "lite", "libreoffice")
+
+LAYOUT_DIGITS = 16  # enough to tell layouts apart, short enough to read out
 
 # Shown on every sheet: the master check.
 MASTER = index(col("MasterCheck", "result"), 1)
@@ -54,9 +58,10 @@ def build(catalog: Catalog, lang: str = "en", flavour: str = "plain") -> BookSpe
     sheets["rent"] = money.rent_sheet(catalog)
     sheets["own_vs_api"] = money.own_vs_api_sheet(catalog)
     sheets["breakeven"] = money.breakeven_sheet()
+    sheets["cash_flow"] = finance.cash_flow_sheet()
     sheets["matrix"] = candidates.matrix_sheet()
     sheets["decision"] = info.decision_sheet(texts)
-    sheets["sensitivity"] = money.sensitivity_sheet()
+    sheets["sensitivity"] = sensitivity.sensitivity_sheet()
     sheets["functions"] = info.functions_sheet(texts, flavour)
     sheets["checks"] = info.checks_sheet(texts)
     sheets["sources"] = info.sources_sheet(catalog, texts)
@@ -91,6 +96,16 @@ def free_cells(book: BookSpec) -> dict[str, list[tuple[int, int, Expr]]]:
                     cells.append((header - 2, first + k, c.heading))
         out[s.key] = cells
     return out
+
+
+def layout(book: BookSpec) -> str:
+    """What tells books of one layout: a digest of every table, column and formula, the same in all languages."""
+    digest = hashlib.sha256()
+    for _, t, _, _ in book.all_tables().values():
+        for c in t.columns:
+            each = c.formula if isinstance(c.formula, list) else [c.formula]
+            digest.update("\t".join([t.name, c.name, c.kind, *("" if e is None else formula.text(e) for e in each)]).encode() + b"\n")
+    return digest.hexdigest()[:LAYOUT_DIGITS]
 
 
 def title(texts: Texts, sheet: SheetSpec) -> str:

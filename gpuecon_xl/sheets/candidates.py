@@ -22,6 +22,7 @@ from gpuecon_xl.ops import (
 )
 from gpuecon_xl.sheets.fit import WORKLOAD_SLOTS
 from gpuecon_xl.sheets.model import Chart, SheetSpec, TableSpec
+from gpuecon_xl.sheets.ranges import cost_of_end
 from gpuecon_xl.sheets.throughput import LONG, SHARES_OF_PEAK, runs_alone
 from gpuecon_xl.units import PERCENT
 
@@ -89,6 +90,7 @@ def candidates_table() -> TableSpec:
     runs_alone(t)
     t.quantity("output_tok_s_low", "whole", LONG)
     t.quantity("output_tok_s_high", "whole", LONG)
+    t.given["utilization"] = index(col("MeanUse", "mean_use"), 1)
     cost = t.expression("cost_eur_mtok", tokens_served_m=t.expression("tokens_served_m"))
     t.formula("cost_eur_mtok", where(t.cell("output_tok_s") > 0, cost, ""), "rate", LONG, "EUR/1e6 output tokens")
     conditions = broken(t)
@@ -161,6 +163,11 @@ def matrix_table() -> TableSpec:
 
     t.formula("recommended", of_pick("build", words("nothing_fits")), "strong", 26)
     t.formula("cost_eur_mtok", of_pick("cost_eur_mtok"), "rate", 11, "EUR/1e6 output tokens")
+    for end, other in (("low", "high"), ("high", "low")):
+        tok_s = index(col("Candidates", f"output_tok_s_{other}"), maximum(pick, 1))
+        row = index(col("Candidates", "b"), maximum(pick, 1))
+        cost = cost_of_end(t, "FleetEnds", row, end, tok_s, index(col("Builds", "gpus"), row))
+        t.formula(f"cost_{end}_eur_mtok", where(found, cost, ""), "rate", 11, "EUR/1e6 output tokens")
     t.formula("output_tok_s", of_pick("output_tok_s"), "whole", 10, "token/s")
     t.formula("decode_tok_s_user", of_pick("decode_tok_s_user"), "one", 10, "token/s")
     fleet = where(found, index(col("Candidates", "b"), maximum(pick, 1)), 0)
@@ -200,7 +207,9 @@ def matrix_table() -> TableSpec:
         "precision",
         "batch",
         "recommended",
+        "cost_low_eur_mtok",
         "cost_eur_mtok",
+        "cost_high_eur_mtok",
         "outlay_eur",
         "build_tco_eur",
         "power_w",
@@ -218,7 +227,7 @@ def matrix_table() -> TableSpec:
 
 def matrix_sheet() -> SheetSpec:
     """The recommendation for each workload."""
-    s = SheetSpec("matrix", False, freeze_columns=1, tab="result", print_columns=19)
+    s = SheetSpec("matrix", False, freeze_columns=1, tab="result", print_columns=21)
     s.table(matrix_table())
     s.chart(Chart("bar", "Matrix", "workload", [("cost_eur_mtok", "label.cost_eur_mtok")], "chart.matrix", "axis.workload", "axis.eur_mtok",
                   rows=(0, 13), height=440, y_format="0.000"))  # fmt: skip

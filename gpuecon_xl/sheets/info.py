@@ -32,8 +32,10 @@ from gpuecon_xl.ops import (
     words,
 )
 from gpuecon_xl.quantity import REGISTRY
+from gpuecon_xl.sheets.finance import left_to_allocate, left_to_reconcile, left_to_write_off
 from gpuecon_xl.sheets.model import Chart, SheetSpec, TableSpec
-from gpuecon_xl.sheets.money import reference_rows
+from gpuecon_xl.sheets.money import reference_rows, used
+from gpuecon_xl.sheets.ranges import cost_of_end
 from gpuecon_xl.sheets.throughput import SPEED_CARDS, SPEED_MODELS
 from gpuecon_xl.units import HALF_CENT
 
@@ -51,22 +53,8 @@ def cover_sheet(catalog: Catalog, texts: Texts) -> SheetSpec:
         ("cover.tco", index(col("Fleet", "build_tco_eur"), fleet), "EUR", "tco"),
         ("cover.tok_s", index(col("Candidates", "output_tok_s"), cand), "token/s", "candidates"),
         ("cover.cost", index(col("Candidates", "cost_eur_mtok"), cand), "EUR/1e6 output tokens", "candidates"),
-        (
-            "cover.cost_low",
-            index(col("Candidates", "cost_eur_mtok"), cand)
-            * index(col("Candidates", "output_tok_s"), cand)
-            / index(col("Candidates", "output_tok_s_high"), cand),
-            "EUR/1e6 output tokens",
-            "candidates",
-        ),
-        (
-            "cover.cost_high",
-            index(col("Candidates", "cost_eur_mtok"), cand)
-            * index(col("Candidates", "output_tok_s"), cand)
-            / index(col("Candidates", "output_tok_s_low"), cand),
-            "EUR/1e6 output tokens",
-            "candidates",
-        ),
+        ("cover.cost_low", end_of_cost("low"), "EUR/1e6 output tokens", "matrix"),
+        ("cover.cost_high", end_of_cost("high"), "EUR/1e6 output tokens", "matrix"),
         ("cover.pair", join(index(col("Versus", "gpu"), 1), " · ", index(col("Versus", "rate"), 1)), "", "breakeven"),
         ("cover.breakeven", index(col("Versus", "breakeven_use"), 1), "1", "breakeven"),
         ("cover.answer", index(col("Versus", "answer"), 1), "", "breakeven"),
@@ -92,6 +80,13 @@ def cover_sheet(catalog: Catalog, texts: Texts) -> SheetSpec:
     return s
 
 
+def end_of_cost(end: str) -> Expr:
+    """Cost of a million output tokens of the build that the cover looks at, in the low or high case."""
+    fleet, cand = reference_rows()
+    tok_s = index(col("Candidates", f"output_tok_s_{'high' if end == 'low' else 'low'}"), cand)
+    return cost_of_end(TableSpec("KeyFigures"), "FleetEnds", fleet, end, tok_s, index(col("Builds", "gpus"), fleet))
+
+
 def unit_text(texts: Texts, unit: str) -> str:
     """A unit as people of the book's language write it."""
     text = texts.get(f"unit.{unit}")
@@ -99,7 +94,7 @@ def unit_text(texts: Texts, unit: str) -> str:
 
 
 SHEET_ORDER = ("cover", "assumptions", "prices", "cards", "models", "constants", "market", "workloads", "builds", "throughput", "scaling", "fit",
-               "candidates", "tco", "cost", "perf", "rent", "own_vs_api", "breakeven", "matrix", "decision", "benchmarks", "sensitivity",
+               "candidates", "tco", "cost", "perf", "rent", "own_vs_api", "breakeven", "cash_flow", "matrix", "decision", "benchmarks", "sensitivity",
                "functions", "checks", "sources", "changes")  # fmt: skip
 
 
@@ -283,11 +278,16 @@ def checks_sheet(texts: Texts) -> SheetSpec:
     s = SheetSpec("checks", False, tab="info", landscape=False)
     s.text("checks.how")
     parts = total(col("TcoCards", "capex_eur")) + total(col("TcoCards", "electricity_eur")) + total(col("TcoCards", "maintenance_eur"))
-    parts = parts + total(col("TcoCards", "running_eur")) - total(col("TcoCards", "residual_eur"))
-    split = total(col("TcoCards", "tco_fixed_eur")) + name("utilization") * total(col("TcoCards", "tco_per_use_eur"))
+    for part in ("running_eur", "spares_eur", "hosting_eur", "interest_eur"):
+        parts = parts + total(col("TcoCards", part))
+    parts = parts - total(col("TcoCards", "residual_eur"))
+    split = total(col("TcoCards", "tco_fixed_eur")) + used() * total(col("TcoCards", "tco_per_use_eur"))
     rows: list[tuple[str, Expr, str]] = [
         ("tco_parts", total(col("TcoCards", "tco_eur")) - parts, "EUR"),
         ("tco_split", total(col("TcoCards", "tco_eur")) - split, "EUR"),
+        ("cash_total", left_to_reconcile(), "EUR"),
+        ("cash_written_off", left_to_write_off(), "EUR"),
+        ("cost_split", left_to_allocate(), "EUR/1e6 output tokens"),
         ("price_source", prices_without("source"), "row"),
         ("price_order", out_of_order(), "row"),
         ("workload_fits", workloads_without_build(), "workload"),
@@ -309,6 +309,7 @@ def checks_sheet(texts: Texts) -> SheetSpec:
         ("RentCost", "rent_cost_mtok"),
         ("Scenarios", "cost_eur_mtok"),
         ("CostCurve", "own_eur_mtok"),
+        ("CashFlow", "saved_rent_eur"),
         ("PerfEuro", "tok_s_per_keur"),
     ):
         rows.append((f"errors_{table.lower()}", count_errors(col(table, column)), "cell"))
@@ -339,8 +340,8 @@ def _check_key(code: str) -> str:
     return "errors" if code.startswith("errors_") else "room" if code.startswith("room_") else code
 
 
-_TITLES = {"perfeuro": "perf", "costcurve": "curve", "tcocards": "tco_cards", "openown": "open_own", "rentcost": "rent_cost", "rates": "cloud_rates",
-           "openweight": "open_weight"}  # fmt: skip
+_TITLES = {"cashflow": "cash_flow", "perfeuro": "perf", "costcurve": "curve", "tcocards": "tco_cards", "openown": "open_own",
+           "rentcost": "rent_cost", "rates": "cloud_rates", "openweight": "open_weight"}  # fmt: skip
 
 
 def _table_title(code: str, texts: Texts) -> str:

@@ -1,8 +1,9 @@
-"""TCO, Cost, Perf per Euro, Rent, Own vs API, Break-even, Sensitivity: what it costs."""
+"""TCO, Cost, Perf per Euro, Rent, Own vs API, Break-even: what it costs."""
 
 from __future__ import annotations
 
 from gpuecon_xl.catalog import Catalog
+from gpuecon_xl.money import CHEAPER, DEARER
 from gpuecon_xl.ops import (
     Expr,
     col,
@@ -11,12 +12,10 @@ from gpuecon_xl.ops import (
     if_error,
     index,
     join,
-    large,
     lift,
     look_up,
     match,
     maximum,
-    minimum,
     name,
     not_available,
     where,
@@ -24,9 +23,10 @@ from gpuecon_xl.ops import (
 )
 from gpuecon_xl.sheets.candidates import BUILD_SLOTS
 from gpuecon_xl.sheets.model import SPARE_ROWS, Chart, SheetSpec, TableSpec
+from gpuecon_xl.sheets.ranges import ENDS, case_of, cases_table, cost_of_end, end_of
 from gpuecon_xl.sheets.throughput import LONG, SPEED_BATCHES, SPEED_CARDS, SPEED_MODELS
 from gpuecon_xl.throughput import ENGINE_INPUTS
-from gpuecon_xl.units import GIGA, MONTHS_YEAR, TINY
+from gpuecon_xl.units import MONTHS_YEAR, TINY
 
 
 def sourced_price(row: Expr) -> Expr:
@@ -46,33 +46,61 @@ def tco_cards_table(count: int) -> TableSpec:
     t.quantity("price_eur", "money", 12, price=sourced_price(t.cell("n")), currency=index(col("Prices", "currency"), t.cell("n")))
     t.given["chassis_eur_gpu"] = name("chassis_eur_gpu")
     tco_parts(t)
-    t.formula("tco_low_eur", end_of_range(t, "low"), "money", 12, "EUR")
-    t.formula("tco_high_eur", end_of_range(t, "high"), "money", 12, "EUR")
+    t.formula("tco_low_eur", end_of("TcoEnds", "tco_eur", t.cell("n"), "low"), "money", 12, "EUR")
+    t.formula("tco_high_eur", end_of("TcoEnds", "tco_eur", t.cell("n"), "high"), "money", 12, "EUR")
     t.formula("electricity_share", t.cell("electricity_eur") / t.cell("tco_eur"), "pct", LONG, "1")
-    return t.lead("gpu", "price_eur", "capex_eur", "electricity_eur", "maintenance_eur", "running_eur", "residual_eur", "tco_eur", "tco_low_eur",
-                  "tco_high_eur", "electricity_share", "tco_fixed_eur", "tco_per_use_eur")  # fmt: skip
+    return t.lead("gpu", "price_eur", "capex_eur", "electricity_eur", "maintenance_eur", "running_eur", "spares_eur", "hosting_eur", "interest_eur",
+                  "residual_eur", "tco_eur", "tco_low_eur", "tco_high_eur", "electricity_share", "tco_fixed_eur", "tco_per_use_eur")  # fmt: skip
 
 
-def end_of_range(t: TableSpec, end: str) -> Expr:
-    """Total cost with the low or high price, everything else as assumed."""
-    row = t.cell("n")
-    price = index(col("Prices", end), row)
-    given = where(equal(price, ""), t.cell("price_eur"), t.expression("price_eur", price=price, currency=index(col("Prices", "currency"), row)))
-    extra = given - t.cell("price_eur")
-    return lift(t.cell("tco_eur") + extra * (1 + name("maintenance_share_year") * name("horizon_years") - name("residual_share")))
+def ends_table(table: str, of: str, key: str, count: int) -> TableSpec:
+    """Total cost of each row of TcoCards or Fleet in the low and in the high case, two rows for each."""
+    t = TableSpec(table, guard=key, title=f"table.{table.lower()}", note="note.ends")
+    t.fixed("n", [float(i + 1) for i in range(count) for _ in ENDS], "whole", 5)
+    t.fixed("end", [float(e + 1) for _ in range(count) for e in range(len(ENDS))], "whole", 6)
+    n, end = t.cell("n"), t.cell("end")
+    t.formula(key, index(col(of, key), n), "text", 30, guarded=False)
+    t.formula("case", where(equal(end, 1), "low", "high"), "text", 8)
+    price_row = n if of == "TcoCards" else index(col(of, "price_row"), n)
+    t.joins.append(("Cards", index(col(of, "gpu_row"), n)))
+    ranged = index(col("Prices", "low"), price_row), index(col("Prices", "high"), price_row)
+    given = where(equal(end, 1), ranged[0], ranged[1])
+    t.formula("price", where(equal(given, ""), "", given), "money", 12, "per card, net")
+    exchanged = t.expression("price_eur", price=t.cell("price"), currency=index(col("Prices", "currency"), price_row))
+    typical = index(col(of, "price_eur"), n)
+    t.formula("price_eur", where(equal(t.cell("price"), ""), typical, exchanged + 0 * typical), "money", 12, "EUR")
+    for driver in DEARER + CHEAPER:
+        t.given[driver] = case_of(driver, end)
+    if of == "Fleet":
+        own = index(col("Builds", "chassis_wanted_eur"), n)
+        t.formula("chassis_eur_gpu", where(equal(own, ""), case_of("chassis_eur_gpu", end), own), "money", 12, "EUR")
+    t.given["utilization"] = case_of("use_of_tco", end)
+    tco_parts(t)
+    return t.lead(key, "case", "price_eur", "tco_eur", "tco_fixed_eur", "tco_per_use_eur")
 
 
 def tco_parts(t: TableSpec) -> None:
     """The parts of the total cost as columns, and the split into fixed and per use."""
     t.given["horizon_h"] = t.expression("horizon_h")
-    t.quantity("capex_eur", "money", 12)
-    t.quantity("electricity_eur", "money", 12)
-    t.quantity("maintenance_eur", "money", 12)
-    t.quantity("running_eur", "money", 12)
-    t.quantity("residual_eur", "money", 12)
-    t.quantity("tco_eur", "money", 12)
-    t.quantity("tco_fixed_eur", "money", 12)
-    t.quantity("tco_per_use_eur", "money", 12)
+    t.given.setdefault("utilization", used())
+    for part in ("capex_eur", "electricity_eur", "maintenance_eur", "running_eur", "spares_eur", "hosting_eur", "interest_eur", "residual_eur",
+                 "tco_eur", "electricity_idle_eur", "tco_fixed_eur", "tco_per_use_eur"):  # fmt: skip
+        t.quantity(part, "money", 12)
+
+
+def used() -> Expr:
+    """Mean share of the time at work over the horizon, the ramp included."""
+    return index(col("MeanUse", "mean_use"), 1)
+
+
+def mean_use_table() -> TableSpec:
+    """Utilisation, what the ramp takes off it, what is left over the horizon."""
+    t = TableSpec("MeanUse", title="table.mean_use", note="note.mean_use")
+    t.formula("utilization", name("utilization"), "pct", 12, "1")
+    t.rows.append({})
+    t.quantity("ramp_share", "pct", 12)
+    t.quantity("mean_use", "pct", 12)
+    return t
 
 
 def fleet_table() -> TableSpec:
@@ -113,6 +141,9 @@ def fleet_table() -> TableSpec:
         "electricity_eur",
         "maintenance_eur",
         "running_eur",
+        "spares_eur",
+        "hosting_eur",
+        "interest_eur",
         "residual_eur",
         "tco_eur",
         "outlay_eur",
@@ -123,12 +154,18 @@ def fleet_table() -> TableSpec:
 
 def tco_sheet(catalog: Catalog) -> SheetSpec:
     """Total cost of ownership, card by card and build by build."""
-    s = SheetSpec("tco", False, freeze_columns=1, tab="result", print_columns=13)
-    parts = [(c, f"label.{c}") for c in ("capex_eur", "electricity_eur", "maintenance_eur", "running_eur")]
+    s = SheetSpec("tco", False, freeze_columns=1, tab="result", print_columns=15)
+    parts = [
+        (c, f"label.{c}") for c in ("capex_eur", "electricity_eur", "maintenance_eur", "running_eur", "spares_eur", "hosting_eur", "interest_eur")
+    ]
     count = len(catalog.rows("prices"))
     s.chart(Chart("stacked", "TcoCards", "gpu", parts, "chart.tco", "axis.gpu", "axis.eur", rows=(0, min(count, 8) - 1), width=900, height=380))
     s.table(tco_cards_table(count + SPARE_ROWS))
     s.table(fleet_table())
+    s.table(mean_use_table())
+    s.table(cases_table())
+    s.table(ends_table("TcoEnds", "TcoCards", "gpu", count + SPARE_ROWS))
+    s.table(ends_table("FleetEnds", "Fleet", "build", BUILD_SLOTS))
     return s
 
 
@@ -152,9 +189,9 @@ def cost_table(count: int) -> TableSpec:
     t.formula("output_tok_s", where(t.cell("tok_s_measured") > 0, t.cell("tok_s_measured"), predicted), "whole", 10, "token/s")
     t.formula("tco_row", match(t.cell("gpu"), col("TcoCards", "gpu")), "whole", LONG)
     t.joins.append(("TcoCards", t.cell("tco_row")))
-    for column in ("price_eur", "tco_eur", "tco_per_use_eur"):
+    for column in ("price_eur", "tco_eur", "tco_fixed_eur", "tco_per_use_eur"):
         t.formula(column, t.joined(column), "money", 12, "EUR")
-    t.given["horizon_h"] = t.expression("horizon_h")
+    t.given["horizon_h"], t.given["utilization"] = t.expression("horizon_h"), used()
     t.quantity("tokens_served_m", "whole", 12)
     runs = t.cell("output_tok_s") > 0
     t.formula(
@@ -164,16 +201,13 @@ def cost_table(count: int) -> TableSpec:
         12,
         "EUR/1e6 output tokens",
     )
-    for end in ("low", "high"):
-        factor = t.cell("output_tok_s") / maximum(index(col("Speed", f"output_tok_s_{end}"), n), TINY)
-        factor = where(t.cell("tok_s_measured") > 0, 1, factor)
-        t.formula(
-            f"cost_{'high' if end == 'low' else 'low'}_eur_mtok",
-            where(runs, t.cell("cost_eur_mtok") * factor, words("no_fit")),
-            "rate",
-            12,
-            "EUR/1e6 output tokens",
-        )
+    for end, other in (("low", "high"), ("high", "low")):
+        tok_s = lift(where(t.cell("tok_s_measured") > 0, t.cell("tok_s_measured"), index(col("Speed", f"output_tok_s_{other}"), n)))
+        cost = cost_of_end(t, "TcoEnds", t.cell("tco_row"), end, tok_s, t.cell("gpus"))
+        t.formula(f"cost_{end}_eur_mtok", where(runs, cost, words("no_fit")), "rate", 12, "EUR/1e6 output tokens")
+    for part in ("usage_cost_mtok", "idle_cost_mtok"):
+        split = t.expression(part, tokens_served_m=maximum(t.cell("tokens_served_m"), TINY))
+        t.formula(part, where(runs, split, words("no_fit")), "rate", 12, "EUR/1e6 output tokens")
     t.formula(
         "running_cost_mtok",
         where(runs, t.expression("running_cost_mtok", output_tok_s=maximum(t.cell("output_tok_s"), TINY)), words("no_fit")),
@@ -182,12 +216,12 @@ def cost_table(count: int) -> TableSpec:
         "EUR/1e6 output tokens",
     )
     return t.lead("gpu", "model", "precision", "batch", "gpus", "tok_s_measured", "output_tok_s", "price_eur", "tco_eur", "tokens_served_m",
-                  "cost_eur_mtok", "cost_low_eur_mtok", "cost_high_eur_mtok", "running_cost_mtok")  # fmt: skip
+                  "cost_eur_mtok", "usage_cost_mtok", "idle_cost_mtok", "cost_low_eur_mtok", "cost_high_eur_mtok", "running_cost_mtok")  # fmt: skip
 
 
 def cost_sheet() -> SheetSpec:
     """Cost per million tokens, card by card."""
-    s = SheetSpec("cost", False, freeze_columns=3, tab="result", print_columns=14)
+    s = SheetSpec("cost", False, freeze_columns=3, tab="result", print_columns=16)
     one_batch = len(SPEED_MODELS) * len(SPEED_CARDS)
     s.chart(
         Chart("bar", "Cost", "gpu", [("cost_eur_mtok", "label.cost_eur_mtok")], "chart.cost_8b", "axis.gpu", "axis.eur_mtok",
@@ -410,15 +444,21 @@ def breakeven_sheet() -> SheetSpec:
     v.formula("tco_per_use_eur", v.joined("tco_per_use_eur"), "money", 12, "EUR")
     v.given["horizon_h"] = v.expression("horizon_h")
     v.quantity("rent_per_use", "money", 12)
-    used, stated = v.expression("breakeven_use"), v.expression("breakeven_use_stated")
-    v.formula("breakeven_use", where(used < 0, words("rent_wins"), used), "pct", 12, "1", label="breakeven_use")
+    use, stated, mean_use = v.expression("breakeven_use"), v.expression("breakeven_use_stated"), used()
+    v.formula("breakeven_use", where(use < 0, words("rent_wins"), use), "pct", 15, "1", label="breakeven_use")
     v.formula("breakeven_use_stated", where(stated < 0, words("rent_wins"), stated), "pct", 12, "1", label="breakeven_use_stated")
-    by_use = where(used < 0, words("rent_wins"), where(name("utilization") >= used, words("buy"), words("rent")))
+    for end in ENDS:
+        for part in ("fixed", "per_use"):
+            v.formula(f"tco_{part}_{end}_eur", end_of("TcoEnds", f"tco_{part}_eur", v.cell("tco_row"), end), "money", 12, "EUR")
+        at = v.expression("breakeven_use", tco_fixed_eur=v.cell(f"tco_fixed_{end}_eur"), tco_per_use_eur=v.cell(f"tco_per_use_{end}_eur"))
+        v.formula(f"breakeven_{end}", where(at < 0, words("rent_wins"), at), "pct", 15, "1")
+    by_use = where(use < 0, words("rent_wins"), where(mean_use >= use, words("buy"), words("rent")))
     # a reserved card is paid day and night, used or not
     paid_in_full = where(v.cell("tco_eur") <= v.cell("rent_per_use"), words("buy"), words("rent"))
     v.formula("answer", where(equal(v.cell("term"), "reserved"), paid_in_full, by_use), "strong", 18)
-    v.lead("gpu", "rate", "term", "rel_wanted", "rel", "rel_predicted", "rate_hour", "tco_eur", "rent_per_use", "breakeven_use", "answer",
-           "breakeven_use_stated")  # fmt: skip
+    v.lead("gpu", "rate", "term", "rel_wanted", "rel", "rel_predicted", "rate_hour", "tco_eur", "rent_per_use",
+           "breakeven_low", "breakeven_use", "breakeven_high",
+           "answer", "breakeven_use_stated")  # fmt: skip
     s.chart(curve_chart())
     s.table(v)
     c = TableSpec("CostCurve", title="table.curve", note="note.curve")
@@ -463,93 +503,3 @@ def reference_rows() -> tuple[Expr, Expr]:
     fleet = match(name("look_at_build"), col("Builds", "build"))
     cand = match(join(reference_workload(), "/", name("look_at_build")), col("Candidates", "key"))
     return fleet, cand
-
-
-DRIVERS = ("price", "output_tok_s", "utilization", "electricity_eur_kwh", "pue", "chassis_eur_gpu", "maintenance_share_year", "horizon_years",
-           "colo_eur_year", "residual_share", "licence_eur_gpu_year", "staff_eur_gpu_year", "idle_share", "host_w_gpu")  # fmt: skip
-
-
-def sensitivity_sheet() -> SheetSpec:
-    """One driver at a time, low and high, sorted: what moves the cost of a million tokens."""
-    s = SheetSpec("sensitivity", False, tab="result")
-    t = TableSpec("Scenarios", title="table.scenarios", note="note.scenarios")
-    cases = [("base", "base"), *((d, end) for d in DRIVERS for end in ("low", "high"))]
-    t.fixed("driver", [c[0] for c in cases], "text", 24)
-    t.fixed("end", [c[1] for c in cases], "text", 8)
-    at_build, at_candidate = reference_rows()
-    t.formula("build_row", at_build, "whole", 8)
-    t.formula("candidate_row", at_candidate, "whole", 8)
-    fleet, cand = t.cell("build_row"), t.cell("candidate_row")
-    price_row = index(col("Fleet", "price_row"), fleet)
-    is_low = equal(t.cell("end"), "low")
-
-    def of_range(driver: str, base: Expr, low: Expr, high: Expr) -> Expr:
-        low, high = where(equal(low, ""), base, low), where(equal(high, ""), base, high)
-        return lift(where(equal(t.cell("driver"), driver), where(is_low, low, high), base))
-
-    currency = index(col("Prices", "currency"), price_row)
-
-    def price(end: str) -> Expr:
-        cell = index(col("Prices", end), price_row)
-        return lift(where(equal(cell, ""), "", t.expression("price_eur", price=cell, currency=currency)))
-
-    t.formula("price_low_eur", price("low"), "money", 12, "EUR")
-    t.formula("price_high_eur", price("high"), "money", 12, "EUR")
-    t.formula(
-        "price_eur", of_range("price", index(col("Fleet", "price_eur"), fleet), t.cell("price_low_eur"), t.cell("price_high_eur")), "money", 12, "EUR"
-    )
-    tok_s = of_range("output_tok_s", *(index(col("Candidates", c), cand) for c in ("output_tok_s", "output_tok_s_low", "output_tok_s_high")))
-    t.formula("output_tok_s", tok_s, "whole", 12, "token/s")
-    for driver in DRIVERS[2:]:
-        row = match(driver, col("Assumptions", "name"))
-        low, high = index(col("Assumptions", "low"), row), index(col("Assumptions", "high"), row)
-        base = index(col("Fleet", driver), fleet) if driver == "chassis_eur_gpu" else name(driver)
-        t.formula(driver, of_range(driver, base, low, high), "auto", 12)
-    t.joins.append(("Cards", index(col("Fleet", "gpu_row"), fleet)))
-    t.given["gpus"] = index(col("Builds", "gpus"), fleet)
-    t.quantity("horizon_h", "whole", 10)
-    t.quantity("electricity_eur", "money", 12)
-    t.quantity("tco_eur", "money", 12)
-    t.quantity("tokens_served_m", "whole", 12)
-    t.quantity("cost_eur_mtok", "rate", 12)
-    d = TableSpec("Tornado", title="table.tornado", note="note.tornado")
-    d.fixed("n", [float(i + 1) for i in range(len(DRIVERS))], "whole", 5)
-    d.fixed("driver", list(DRIVERS), "text", 24)
-    base = index(col("Scenarios", "cost_eur_mtok"), 1)
-    first = match(d.cell("driver"), col("Scenarios", "driver"))
-    d.formula("at_low", index(col("Scenarios", "cost_eur_mtok"), first), "rate", 12, "EUR/1e6 output tokens")
-    d.formula("at_high", index(col("Scenarios", "cost_eur_mtok"), first + 1), "rate", 12, "EUR/1e6 output tokens")
-    d.formula(
-        "swing",
-        maximum(maximum(d.cell("at_low"), d.cell("at_high")), base) - minimum(minimum(d.cell("at_low"), d.cell("at_high")), base),
-        "rate",
-        12,
-        "EUR/1e6 output tokens",
-    )
-    d.formula("order_key", d.cell("swing") - d.cell("n") / GIGA, "rate", 12)
-    o = TableSpec("TornadoSorted", title="table.tornado_sorted", note="note.tornado")
-    o.fixed("n", [float(i + 1) for i in range(len(DRIVERS))], "whole", 5)
-    o.formula("row", match(large(col("Tornado", "order_key"), o.cell("n")), col("Tornado", "order_key")), "whole", 6)
-    which = index(col("Tornado", "driver"), o.cell("row"))
-    o.formula("driver", words(join("driver_", which)), "text", 28)
-    o.formula("below", index(col("Tornado", "at_low"), o.cell("row")) - base, "signed", 12, "EUR/1e6 output tokens")
-    o.formula("above", index(col("Tornado", "at_high"), o.cell("row")) - base, "signed", 12, "EUR/1e6 output tokens")
-    o.formula("swing", index(col("Tornado", "swing"), o.cell("row")), "rate", 12, "EUR/1e6 output tokens")
-    s.chart(
-        Chart(
-            "tornado",
-            "TornadoSorted",
-            "driver",
-            [("below", "label.below"), ("above", "label.above")],
-            "chart.tornado",
-            "axis.driver",
-            "axis.change_eur_mtok",
-            width=900,
-            height=480,
-            y_format="0.00",
-        )
-    )
-    s.table(o.lead("driver", "below", "above", "swing"))
-    s.table(d.lead("driver", "at_low", "at_high", "swing"))
-    s.table(t)
-    return s

@@ -33,6 +33,7 @@ EXCEL_2007 = frozenset(
         "IFERROR",
         "INDEX",
         "INT",
+        "IRR",
         "ISBLANK",
         "ISERROR",
         "ISNA",

@@ -34,6 +34,7 @@ SHEETS = [
     "Rent",
     "Own vs API",
     "Break-even",
+    "Cash-flow",
     "Matrix",
     "Decision",
     "Benchmarks",
@@ -55,6 +56,7 @@ MORE_INPUTS = {
     "Cost": {"tok_s_measured"},
     "RentCost": {"rate", "id"},
     "BaseBurst": {"rate", "base_cards", "burst_card_hours"},
+    "FxRates": {"date", "usd_per_eur"},
     "Versus": {"gpu", "rate", "rel_wanted"},
     "ChangeLog": {"date", "who", "what"},
 }
