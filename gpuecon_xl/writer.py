@@ -448,5 +448,6 @@ def _bounds(f: Field) -> dict[str, Any]:
 _LOOKS_UP = {
     "gpu": ("Cards", "gpu"), "model": ("Models", "model"), "precision": ("Precisions", "precision"), "kv": ("Precisions", "precision"),
     "link": ("Links", "link"), "rate": ("Rates", "rate"), "api": ("Apis", "api"), "stated_pick": ("Builds", "build"),
+    "id": ("Benchmarks", "id"),
 }  # fmt: skip
 _SHARE_COLUMNS = frozenset(("verdict_stated",))

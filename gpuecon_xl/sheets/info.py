@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from gpuecon_xl.catalog import Catalog
 from gpuecon_xl.functions_table import FUNCTIONS, cell_name
 from gpuecon_xl.lang import Texts
@@ -267,7 +269,7 @@ def live_examples(texts: Texts, flavour: str) -> TableSpec:
     return t
 
 
-GROWING = (("TcoCards", "n", "Prices", "gpu"), ("Measured", "n", "Benchmarks", "id"), ("RentYears", "n", "Rates", "rate"),
+GROWING = (("TcoCards", "n", "Prices", "gpu"), ("RentYears", "n", "Rates", "rate"),
            ("OpenOwn", "n", "OpenWeight", "model"), ("Need", "n", "Workloads", "workload"), ("Fleet", "n", "Builds", "build"))  # fmt: skip
 
 
@@ -355,9 +357,7 @@ def rows_filled(table: str, key: str) -> Expr:
 
 def rows_shown(table: str) -> Expr:
     """Rows that the computed table shows of it."""
-    guard = {"TcoCards": "gpu", "Measured": "id", "RentYears": "rate", "OpenOwn": "model", "Need": "workload", "Fleet": "build"}[table]
-    if table == "Measured":
-        return Expr("counttext", col("Benchmarks", "id")) + 0 * count_numbers(col("Measured", "n"))
+    guard = {"TcoCards": "gpu", "RentYears": "rate", "OpenOwn": "model", "Need": "workload", "Fleet": "build"}[table]
     return Expr("counttext", col(table, guard))
 
 
@@ -381,6 +381,11 @@ def workloads_without_build() -> Expr:
     return Expr("counttext", col("Need", "workload")) - count_numbers(col("Matrix", "cost_eur_mtok"))
 
 
+def origin(source: str) -> str:
+    """Where a source belongs: files of a repository on GitHub are one source, at one state of it."""
+    return re.sub(r"^(https://github\.com/[^/]+/[^/]+)/blob/([^/]+)/.*$", r"\1/tree/\2", source)
+
+
 def sources_sheet(catalog: Catalog, texts: Texts) -> SheetSpec:
     """Every source with what rests on it, and the words that formulas use."""
     s = SheetSpec("sources", False, tab="info")
@@ -389,9 +394,10 @@ def sources_sheet(catalog: Catalog, texts: Texts) -> SheetSpec:
                   "precisions", "gpus", "models"):  # fmt: skip
         for row in catalog.rows(table):
             for source in str(row.get("source") or "").split(" ; "):
-                if source.strip():
-                    used.setdefault(source.strip(), {}).setdefault(table, 0)
-                    used[source.strip()][table] += 1
+                whole = origin(source.strip())
+                if whole:
+                    used.setdefault(whole, {}).setdefault(table, 0)
+                    used[whole][table] += 1
     t = TableSpec("SourceList", title="table.sources")
     t.fixed("source", list(used), "wrap", 90)
     t.fixed("used_in", [", ".join(f"{texts(f'table.{k}')} ({n})" for k, n in v.items()) for v in used.values()], "wrap", 60)
