@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from gpuecon_xl.catalog import Catalog
 from gpuecon_xl.functions_table import FUNCTIONS, cell_name
 from gpuecon_xl.lang import Texts
@@ -381,20 +383,30 @@ def workloads_without_build() -> Expr:
     return Expr("counttext", col("Need", "workload")) - count_numbers(col("Matrix", "cost_eur_mtok"))
 
 
-def sources_sheet(catalog: Catalog, texts: Texts) -> SheetSpec:
-    """Every source with what rests on it, and the words that formulas use."""
+def sources_sheet(catalog: Catalog, texts: Texts, sheets: Iterable[SheetSpec]) -> SheetSpec:
+    """Every source with what rests on it and where, and the words that formulas use; `sheets` hold the tables of the catalogue."""
+    from xlsxwriter.utility import xl_rowcol_to_cell
+
     s = SheetSpec("sources", False, tab="info")
-    used: dict[str, dict[str, int]] = {}
-    for table in ("prices", "cloud_rates", "api_prices", "assumptions", "workloads", "builds", "benchmarks", "links", "engines", "efficiency",
-                  "precisions", "gpus", "models"):  # fmt: skip
-        for row in catalog.rows(table):
+    used: dict[str, dict[str, list[int]]] = {}
+    for table in ("prices", "cloud_rates", "api_prices", "open_weight", "assumptions", "workloads", "builds", "benchmarks", "links", "engines",
+                  "efficiency", "precisions", "gpus", "models"):  # fmt: skip
+        for number, row in enumerate(catalog.rows(table)):
             for source in str(row.get("source") or "").split(" ; "):
                 if source.strip():
-                    used.setdefault(source.strip(), {}).setdefault(table, 0)
-                    used[source.strip()][table] += 1
-    t = TableSpec("SourceList", title="table.sources")
-    t.fixed("source", list(used), "wrap", 90)
-    t.fixed("used_in", [", ".join(f"{texts(f'table.{k}')} ({n})" for k, n in v.items()) for v in used.values()], "wrap", 60)
+                    used.setdefault(source.strip(), {}).setdefault(table, []).append(number)
+    placed = {t.catalog_table: (sheet.key, t, header, first) for sheet in sheets for t, header, first in sheet.tables()}
+
+    def place(table: str, number: int) -> str:
+        key, spec, header, first = placed[table]
+        at = next(i for i, c in enumerate(spec.columns) if c.name == "source")
+        return f"{texts(f'sheet.{key}')}!{xl_rowcol_to_cell(header + 1 + number, first + at)}"
+
+    uses = [(source, table, numbers) for source, tables in used.items() for table, numbers in tables.items()]
+    t = TableSpec("SourceList", title="table.sources", note="note.sources")
+    t.fixed("source", [source for source, _, _ in uses], "wrap", 90)
+    t.fixed("used_in", [f"{texts(f'table.{table}')} ({len(numbers)})" for _, table, numbers in uses], "wrap", 40)
+    t.fixed("first", [place(table, numbers[0]) for _, table, numbers in uses], "place", 24)
     s.table(t)
     w = TableSpec("Words", title="table.words", note="note.words")
     codes = texts.codes("word.")
