@@ -202,6 +202,21 @@ def _check_parser(parser: _Parser) -> None:
     add_arguments(parser)
 
 
+def _explain_parser(parser: _Parser) -> None:
+    from gpuecon_xl.provenance.command import add_explain_arguments
+
+    add_explain_arguments(parser)
+    _add_json(parser)
+
+
+def _price_history_parser(parser: _Parser) -> None:
+    from gpuecon_xl.provenance.command import add_history_arguments
+
+    add_history_arguments(parser)
+    _add_force(parser)
+    _add_json(parser)
+
+
 def _risk_parser(parser: _Parser) -> None:
     from gpuecon_xl.montecarlo.command import add_arguments
 
@@ -688,6 +703,18 @@ def _run_check(args: argparse.Namespace) -> None:
     run(args, _busy, _json, _table)
 
 
+def _run_explain(args: argparse.Namespace) -> None:
+    from gpuecon_xl.provenance.command import run_explain
+
+    run_explain(args, _busy, _json, _table, number_text)
+
+
+def _run_price_history(args: argparse.Namespace) -> None:
+    from gpuecon_xl.provenance.command import run_history
+
+    run_history(args, _busy, _json, _table, number_text)
+
+
 def _run_plan(args: argparse.Namespace) -> None:
     from gpuecon_xl.planning.command import run
 
@@ -899,6 +926,10 @@ def commands() -> dict[str, Command]:
                 _book_parser, _run_values),
         Command("check", lambda: "What is wrong in an edited workbook, by sheet and cell, and what it should be.",
                 "gpuecon check edited.xlsx --fix-list", _check_parser, _run_check),
+        Command("explain", lambda: "What a cell of a workbook is made of: equation, inputs, their sources and dates.",
+                'gpuecon explain "Cost!K30" edited.xlsx --depth 2', _explain_parser, _run_explain),
+        Command("price-history", lambda: "Prices of a card by date, each with its source.", 'gpuecon price-history "RTX 5090"',
+                _price_history_parser, _run_price_history),
         Command("plan", lambda: "The cheapest build for a load within limits, over every card, number, layout and format; why the others lost.",
                 'gpuecon plan --model "Llama 3.1 8B" --users 64 --input 1024 --output 256 --tpot-ms 40 --ecc -o plan.xlsx', _plan_parser, _run_plan),
         Command("validate", lambda: "How far predictions are off, by card, batch, engine and metric, against published measurements or yours.",

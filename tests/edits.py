@@ -458,7 +458,9 @@ def _market(e: Edited, rng: random.Random) -> Iterator[str]:
 
 def _constants(e: Edited, rng: random.Random) -> Iterator[str]:
     yield from _numbers(e, rng, "Links", ("alpha_pair_us", "alpha_power", "bus_pair_gb_s", "bus_power"), 3)
-    yield from _numbers(e, rng, "Engines", ("activation_dense_gib", "activation_moe_gib", "layer_us", "layer_moe_us", "sequence_us", "max_sequences"), 3)
+    yield from _numbers(
+        e, rng, "Engines", ("activation_dense_gib", "activation_moe_gib", "layer_us", "layer_moe_us", "sequence_us", "max_sequences"), 3
+    )
     yield from _numbers(e, rng, "Precisions", ("bytes_weight", "bytes_embed", "bytes_kv"), 2)
     yield from _numbers(e, rng, "Efficiency", ("weight_efficiency", "kv_efficiency", "dense_compute_efficiency"), 8, 0.5, 1)
 

@@ -42,6 +42,7 @@ def build(catalog: Catalog, lang: str = "en", flavour: str = "plain") -> BookSpe
     _declare(catalog)
     sheets: dict[str, SheetSpec] = {s.key: s for s in inputs.input_sheets(catalog, texts)}
     sheets["benchmarks"] = inputs.benchmarks_sheet(catalog, texts)
+    given = list(sheets.values())
     sheets["throughput"] = throughput.throughput_sheet(catalog)
     sheets["scaling"] = throughput.scaling_sheet()
     sheets["scaling"].table(throughput.stated_factors())
@@ -61,7 +62,7 @@ def build(catalog: Catalog, lang: str = "en", flavour: str = "plain") -> BookSpe
     sheets["sensitivity"] = sensitivity.sensitivity_sheet()
     sheets["functions"] = info.functions_sheet(texts, flavour)
     sheets["checks"] = info.checks_sheet(texts)
-    sheets["sources"] = info.sources_sheet(catalog, texts)
+    sheets["sources"] = info.sources_sheet(catalog, texts, given)
     sheets["changes"] = info.changes_sheet(__version__, texts)
     sheets["cover"] = info.cover_sheet(catalog, texts)
     return BookSpec([sheets[k] for k in info.SHEET_ORDER], lang, flavour)
