@@ -202,6 +202,13 @@ def _check_parser(parser: _Parser) -> None:
     add_arguments(parser)
 
 
+def _diff_parser(parser: _Parser) -> None:
+    from gpuecon_xl.variance.command import add_arguments
+
+    add_arguments(parser)
+    _add_json(parser)
+
+
 def _risk_parser(parser: _Parser) -> None:
     from gpuecon_xl.montecarlo.command import add_arguments
 
@@ -650,6 +657,12 @@ def _how_many(unknown: Any) -> int:
     return len(unknown)
 
 
+def _run_diff(args: argparse.Namespace) -> None:
+    from gpuecon_xl.variance.command import run
+
+    run(args, _busy, _json, _table)
+
+
 def _run_risk(args: argparse.Namespace) -> None:
     from gpuecon_xl.montecarlo.command import run
 
@@ -885,6 +898,8 @@ def commands() -> dict[str, Command]:
                 _book_parser, _run_values),
         Command("check", lambda: "What is wrong in an edited workbook, by sheet and cell, and what it should be.",
                 "gpuecon check edited.xlsx --fix-list", _check_parser, _run_check),
+        Command("diff", lambda: "Which inputs changed between two workbooks or catalogues, and what each change did to cost and recommendation.",
+                "gpuecon diff last.xlsx edited.xlsx -o diff.xlsx", _diff_parser, _run_diff),
         Command("plan", lambda: "The cheapest build for a load within limits, over every card, number, layout and format; why the others lost.",
                 'gpuecon plan --model "Llama 3.1 8B" --users 64 --input 1024 --output 256 --tpot-ms 40 --ecc -o plan.xlsx', _plan_parser, _run_plan),
         Command("risk", lambda: "Draw every range at once: quantiles of the cost, and how often owning beats renting.",
