@@ -40,12 +40,14 @@ if TYPE_CHECKING:
     from gpuecon_xl.montecarlo.draw import Risk, risk
     from gpuecon_xl.planning.answer import Plan
     from gpuecon_xl.throughput import Prediction
+    from gpuecon_xl.variance.attribution import Variance, diff_books
 
 __version__ = "0.1.0"
 
 _WHERE = {
     "Catalog": "catalog", "load_catalog": "catalog", "Prediction": "throughput", "Plan": "planning.answer",
     **dict.fromkeys(("CashFlow", "cash_flow"), "cashflow"), **dict.fromkeys(("Risk", "risk"), "montecarlo.draw"),
+    **dict.fromkeys(("Variance", "diff_books"), "variance.attribution"),
     **dict.fromkeys(("GpueconError", "NameNotFound", "BadValue", "BadFile"), "errors"),
     **dict.fromkeys(
         ("tokps", "fits", "tco3y", "cost_per_mtok", "breakeven_util", "predict", "rent3y", "rent_per_mtok",
@@ -55,8 +57,8 @@ _WHERE = {
 }  # fmt: skip
 
 __all__ = [
-    "BadFile", "BadValue", "CashFlow", "Catalog", "GpueconError", "NameNotFound", "Plan", "Prediction", "Risk", "batch_max", "blended_price",
-    "breakeven_batch", "breakeven_tokens", "breakeven_util", "cash_flow", "cost_per_mtok", "fits", "gpu_list", "load_catalog",
+    "BadFile", "BadValue", "CashFlow", "Catalog", "GpueconError", "NameNotFound", "Plan", "Prediction", "Risk", "Variance", "batch_max",
+    "blended_price", "breakeven_batch", "breakeven_tokens", "breakeven_util", "cash_flow", "cost_per_mtok", "diff_books", "fits", "gpu_list", "load_catalog",
     "memory_need_gb", "model_list", "own_cost_month", "plan", "precision_list", "predict", "price_of", "recommend", "rent3y",
     "rent_per_mtok", "risk", "tco3y", "tok_s_user", "token_yield_month", "tokps", "vram_rule_gb", "weights_class",
 ]  # fmt: skip

@@ -576,6 +576,13 @@ def needs(e: Expr) -> set[tuple[str, str]]:
     return out
 
 
+def names_in(e: Expr) -> set[str]:
+    """Names of the workbook that an expression reads."""
+    if e.op == "name":
+        return {e.args[0]}
+    return set().union(*(names_in(a) for a in e.args if isinstance(a, Expr)))
+
+
 def plain(value: Any) -> Any:
     """A cell's value as JSON and XlsxWriter take it: errors as text, whole numbers as int, None as empty text."""
     if value is None:

@@ -217,6 +217,13 @@ def _price_history_parser(parser: _Parser) -> None:
     _add_json(parser)
 
 
+def _diff_parser(parser: _Parser) -> None:
+    from gpuecon_xl.variance.command import add_arguments
+
+    add_arguments(parser)
+    _add_json(parser)
+
+
 def _risk_parser(parser: _Parser) -> None:
     from gpuecon_xl.montecarlo.command import add_arguments
 
@@ -673,6 +680,12 @@ def _how_many(unknown: Any) -> int:
     return len(unknown)
 
 
+def _run_diff(args: argparse.Namespace) -> None:
+    from gpuecon_xl.variance.command import run
+
+    run(args, _busy, _json, _table)
+
+
 def _run_risk(args: argparse.Namespace) -> None:
     from gpuecon_xl.montecarlo.command import run
 
@@ -930,6 +943,8 @@ def commands() -> dict[str, Command]:
                 'gpuecon explain "Cost!K30" edited.xlsx --depth 2', _explain_parser, _run_explain),
         Command("price-history", lambda: "Prices of a card by date, each with its source.", 'gpuecon price-history "RTX 5090"',
                 _price_history_parser, _run_price_history),
+        Command("diff", lambda: "Which inputs changed between two workbooks or catalogues, and what each change did to cost and recommendation.",
+                "gpuecon diff last.xlsx edited.xlsx -o diff.xlsx", _diff_parser, _run_diff),
         Command("plan", lambda: "The cheapest build for a load within limits, over every card, number, layout and format; why the others lost.",
                 'gpuecon plan --model "Llama 3.1 8B" --users 64 --input 1024 --output 256 --tpot-ms 40 --ecc -o plan.xlsx', _plan_parser, _run_plan),
         Command("validate", lambda: "How far predictions are off, by card, batch, engine and metric, against published measurements or yours.",

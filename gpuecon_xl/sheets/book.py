@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import NamedTuple
+
 from gpuecon_xl import __version__
 from gpuecon_xl.catalog import Catalog
-from gpuecon_xl.cells import Cells, TableValues, serial
+from gpuecon_xl.cells import Cells, TableValues, names_in, needs, serial
 from gpuecon_xl.lang import Texts, load
 from gpuecon_xl.ops import Expr, col, index
 from gpuecon_xl.schema import TABLES
@@ -68,14 +71,42 @@ def build(catalog: Catalog, lang: str = "en", flavour: str = "plain") -> BookSpe
     return BookSpec([sheets[k] for k in info.SHEET_ORDER], lang, flavour)
 
 
-def values_of(book: BookSpec, catalog: Catalog) -> Cells:
-    """Every computed cell of a fresh book."""
+def values_of(book: BookSpec, catalog: Catalog, wanted: Iterable[tuple[str, str]] | None = None) -> Cells:
+    """Every computed cell of a fresh book, or only the columns wanted, as (table, column), with what they read."""
+    read = None if wanted is None else what_is_read(book, wanted).columns
     tables = {}
     for _, t, _, _ in book.all_tables().values():
         columns = {c.name: [serial(r.get(c.name)) for r in t.rows] for c in t.columns if c.kind != "formula"}
         columns = {c: [float(v) if isinstance(v, int) and not isinstance(v, bool) else v for v in vs] for c, vs in columns.items()}
-        tables[t.name] = TableValues(t.name, len(t.rows), columns, formulas_of(t))
+        formulas = {c: f for c, f in formulas_of(t).items() if read is None or (t.name, c) in read}
+        tables[t.name] = TableValues(t.name, len(t.rows), columns, formulas)
     return Cells(tables, catalog.assumptions)
+
+
+class Read(NamedTuple):
+    """What formulas read, directly and through others: columns as (table, column), names of the workbook."""
+
+    columns: frozenset[tuple[str, str]]
+    names: frozenset[str]
+
+
+def what_is_read(book: BookSpec, wanted: Iterable[tuple[str, str]]) -> Read:
+    """The columns wanted, and every column and name that their formulas read."""
+    formulas = {t.name: formulas_of(t) for _, t, _, _ in book.all_tables().values()}
+    columns: set[tuple[str, str]] = set()
+    names: set[str] = set()
+    due = list(wanted)
+    while due:
+        here = due.pop()
+        if here in columns:
+            continue
+        columns.add(here)
+        formula_here = formulas[here[0]].get(here[1])
+        for e in formula_here if isinstance(formula_here, list) else [formula_here]:
+            if e is not None:
+                due += needs(e)
+                names |= names_in(e)
+    return Read(frozenset(columns), frozenset(names))
 
 
 def formulas_of(t: TableSpec) -> dict[str, Expr | list[Expr | None]]:
