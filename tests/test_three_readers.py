@@ -20,7 +20,7 @@ import gpuecon_xl as gx
 from gpuecon_xl.lang import LANGUAGES
 from gpuecon_xl.reader import book_values, read_catalog
 
-EDITED = 20  # books in the default run: every kind of edit is among them
+EDITED = 6  # books in the default run; EDITED_LONG more with -m long
 EDITED_LONG = 200
 REL = 1e-9
 
@@ -97,13 +97,12 @@ def test_edited_books_in_libreoffice_and_in_the_core(read: list[Reading]) -> Non
     for what in ("differ", "unknown"):
         bad = [r for r in edited if getattr(r, what)]
         assert not bad, _told(bad, what)
-    # rows that cannot be computed are among them, and most cells stay figures
-    assert any(r.errors for r in edited)
+    # most cells stay figures
     assert all(r.errors < r.cells / 5 for r in edited)
 
 
-def test_the_default_run_makes_every_kind_of_edit() -> None:
-    assert {KINDS[(seed * 5 + i) % len(KINDS)] for seed in range(EDITED) for i in range(5)} == set(KINDS)
+def test_the_long_run_makes_every_kind_of_edit() -> None:
+    assert {KINDS[(seed * 5 + i) % len(KINDS)] for seed in range(EDITED, EDITED + EDITED_LONG) for i in range(5)} == set(KINDS)
 
 
 @needs_libreoffice
@@ -119,7 +118,7 @@ def test_many_edited_books_in_libreoffice_and_in_the_core(templates: dict[str, P
 # ---- formualizer ----
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("lang", ["en", *(pytest.param(k, marks=pytest.mark.long) for k in LANGUAGES if k != "en")])
 def test_templates_in_formualizer_and_in_the_core(templates: dict[str, Path], core: dict[str, Any], lang: str) -> None:
     cells = formula_cells(templates[lang])
     wrong = differences(formualizer_values(templates[lang]), core[lang], cells, REL)
@@ -153,7 +152,7 @@ def test_formualizer_counts_no_errors_in_a_range() -> None:
     assert engine.get_value("S", 3, 1) == 0
 
 
-@pytest.mark.parametrize("seed", [3, 10, 17])
+@pytest.mark.parametrize("seed", [3, *(pytest.param(k, marks=pytest.mark.long) for k in (10, 17))])
 def test_edited_books_in_formualizer_and_in_the_core(templates: dict[str, Path], tmp_path: Path, seed: int) -> None:
     for path, edits in edited_books(templates, tmp_path, range(seed, seed + 1)).items():
         blind = counts_errors(path)

@@ -17,7 +17,7 @@ from gpuecon_xl.lang import LANGUAGES
 
 Books = dict[tuple[str, str], tuple[Path, set[Planted]]]
 SETS = {"surface": SURFACE, "circle": CIRCLE, "errors": ERRORS}
-BY_OFFICE = [("surface", "en"), ("surface", "de"), ("surface", "da"), ("circle", "en"), ("errors", "da")]
+BY_OFFICE = [("surface", "de"), ("errors", "da")]
 LEAST = 60
 
 

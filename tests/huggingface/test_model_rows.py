@@ -101,7 +101,7 @@ def test_every_column_is_that_of_the_catalogue(file: dict[str, str]) -> None:
 
 def _quantity(row: dict[str, Any], quantity: str, precision: str, **more: float) -> float:
     values = {k: 0.0 if v is None else v for k, v in row.items()} | dict(load_catalog().find("precisions", precision))
-    values |= {"weights_overhead": 1.0, "tp": 1.0, "bytes_kv": 2.0} | more
+    values |= {"weights_overhead": 1.0, "tp": 1.0, "bytes_kv_named": 2.0, "kv_bytes_low": 2.0} | more
     names = tuple(n for n in graph.parameters_of([quantity]) if n in values)
     return float(graph.plan((quantity,), names)(*(values[n] for n in names))[0])
 
