@@ -58,8 +58,8 @@ _WHERE = {
 
 __all__ = [
     "BadFile", "BadValue", "CashFlow", "Catalog", "GpueconError", "NameNotFound", "Plan", "Prediction", "Risk", "Variance", "batch_max",
-    "blended_price", "breakeven_batch", "breakeven_tokens", "breakeven_util", "cash_flow", "cost_per_mtok", "diff_books", "fits", "gpu_list", "load_catalog",
-    "memory_need_gb", "model_list", "own_cost_month", "plan", "precision_list", "predict", "price_of", "recommend", "rent3y",
+    "blended_price", "breakeven_batch", "breakeven_tokens", "breakeven_util", "cash_flow", "cost_per_mtok", "diff_books", "fits", "gpu_list",
+    "load_catalog", "memory_need_gb", "model_list", "own_cost_month", "plan", "precision_list", "predict", "price_of", "recommend", "rent3y",
     "rent_per_mtok", "risk", "tco3y", "tok_s_user", "token_yield_month", "tokps", "vram_rule_gb", "weights_class",
 ]  # fmt: skip
 

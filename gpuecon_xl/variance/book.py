@@ -20,10 +20,12 @@ from gpuecon_xl.variance.attribution import Variance, WorkloadVariance
 from gpuecon_xl.variance.words import Words, decimals_of
 from gpuecon_xl.writer import CREATED
 
-_NAVY, _GREY, _RED, _GREEN, _LINE = "#17365D", "#595959", "#B0413E", "#3B7D4F", "#E3E3E3"
+_NAVY, _GREY, _RED, _GREEN, _LINE = "#17365D", "#595959", "#E3A29E", "#93C7A2", "#E3E3E3"
 _COST, _SIGNED, _SHARE = "#,##0.0000", "+#,##0.0000;-#,##0.0000;0", "+0.0%;-0.0%;0.0%"
+_ZERO = '"0";"0";"0"'  # also for the last digits of a calculation
 MOST_BARS = 10  # effects of a waterfall that stand alone; smaller ones are one bar
 BLOCK_ROWS = 24  # of one waterfall on its sheet
+BLOCKS_PAGE = 2  # waterfalls of a printed page
 CUT_ABOVE = 4  # the axis begins at 0 unless the bars move within less than this part of it
 
 
@@ -103,7 +105,8 @@ class _Book:
         self.ws.set_row(self.row, 14 * lines)
         self.row += 1
 
-    def head(self, texts: list[str], left: int) -> None:
+    def head(self, texts: list[str], left: int, lines: int = 1) -> None:
+        self.ws.set_row(self.row, 14 * lines)
         for c, text in enumerate(texts):
             self.ws.write_string(self.row, c, text, self.look(bold=True, bg_color="#DCE6F1", align="left" if c < left else "right", text_wrap=True))
         self.row += 1
@@ -150,6 +153,9 @@ class _Book:
         for x in found.workloads:
             if x.build_old != x.build_new:
                 self.line(w.flipped(found, x), 9)
+        if found.warnings:
+            self.row += 1
+            self.line(w("warnings"), 9, bold=True)
         for warning in found.warnings:
             self.line(warning, 9, font_color=_GREY)
 
@@ -185,15 +191,19 @@ class _Book:
             self.ws.write_string(self.row, 0, w(key), self.look(italic=True, font_color=_GREY))
             self.row += 1
         self.row += 1
-        self.head([w("number"), w("what"), *(x.workload for x in found.workloads)], 2)
+        self.head([w("number"), w("what"), *(x.workload for x in found.workloads)], 2, 3)
         self.ws.freeze_panes(self.row, 2)
+        moved = [x.moved() for x in found.workloads]
         self._costs(w("before_all"), [x.cost_old_eur_mtok for x in found.workloads])
         for i, step in enumerate(found.steps):
             self.put(0, step.number, align="left")
             self.put(1, w.step(step))
             for c, x in enumerate(found.workloads, start=2):
                 effect = x.effects[i]
-                self.put(c, "—" if effect is None else effect, _SIGNED, align="right", **({"font_color": _GREY} if not effect else {}))
+                if step.number in moved[c - 2]:
+                    self.put(c, effect, _SIGNED, align="right")
+                else:
+                    self.put(c, "—" if effect is None else effect, _ZERO, align="right", font_color=_GREY)
             self.row += 1
         self.put(1, w("rest"))
         for c, x in enumerate(found.workloads, start=2):
@@ -214,9 +224,11 @@ class _Book:
         w = self.w
         self.sheet("sheet_waterfalls", (44, 12, 12, 12, 12, 3), w("sheet_waterfalls"))
         self.line(w("unit"), 5, italic=True, font_color=_GREY)
+        breaks = []
         for x, bars in shown:
             self.row += 1
             top = self.row
+            breaks.append(top)
             self.ws.write_string(self.row, 0, x.workload, self.look(bold=True, font_size=12, font_color=_NAVY))
             self.row += 1
             self.head([w("axis"), w("base"), w("cost"), w("dearer"), w("cheaper")], 1)
@@ -231,6 +243,7 @@ class _Book:
                 self.row += 1
             self.chart(top, first, x, bars)
             self.row = max(self.row, top + BLOCK_ROWS)
+        self.ws.set_h_pagebreaks(breaks[BLOCKS_PAGE::BLOCKS_PAGE])
 
     def chart(self, top: int, first: int, workload: WorkloadVariance, bars: list[Bar]) -> None:
         w, name, last = self.w, self.w("sheet_waterfalls"), first + len(bars) - 1
@@ -249,7 +262,7 @@ class _Book:
             chart.add_series(series)
         small = {"num_font": {"size": 8}, "name_font": {"size": 9, "bold": False}}
         cut = high - low < low / CUT_ABOVE and high > low
-        axis: dict[str, Any] = {"name": w("unit") + (f"\n{w('axis_cut')}" if cut else ""), "num_format": plain,
+        axis: dict[str, Any] = {"name": w.texts("axis.eur_mtok") + (f". {w('axis_cut')}" if cut else ""), "num_format": plain,
                                 "major_gridlines": {"visible": True, "line": {"color": _LINE}}, **small}  # fmt: skip
         if cut:
             grain = 10.0 ** math.floor(math.log10(high - low))
