@@ -3,8 +3,8 @@
 Here: parsing, messages, exit codes, tables and JSON. Not here: what a command computes (`functions`), how a workbook is
 written (`writer`) and read (`reader`). What is slow to import is imported where it is used.
 
-Exit codes: 0 done (also for answers such as "no" or "rent always wins"), 1 check or addin doctor found something, 2 bad
-input, 130 interrupted.
+Exit codes: 0 done (also for answers such as "no" or "rent always wins"), 1 check, validate or addin doctor found
+something, 2 bad input, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -202,6 +202,21 @@ def _check_parser(parser: _Parser) -> None:
     add_arguments(parser)
 
 
+def _explain_parser(parser: _Parser) -> None:
+    from gpuecon_xl.provenance.command import add_explain_arguments
+
+    add_explain_arguments(parser)
+    _add_json(parser)
+
+
+def _price_history_parser(parser: _Parser) -> None:
+    from gpuecon_xl.provenance.command import add_history_arguments
+
+    add_history_arguments(parser)
+    _add_force(parser)
+    _add_json(parser)
+
+
 def _diff_parser(parser: _Parser) -> None:
     from gpuecon_xl.variance.command import add_arguments
 
@@ -219,6 +234,14 @@ def _risk_parser(parser: _Parser) -> None:
 
 def _plan_parser(parser: _Parser) -> None:
     from gpuecon_xl.planning.command import add_arguments
+
+    add_arguments(parser)
+    _add_catalog(parser)
+    _add_json(parser)
+
+
+def _validate_parser(parser: _Parser) -> None:
+    from gpuecon_xl.validation.command import add_arguments
 
     add_arguments(parser)
     _add_catalog(parser)
@@ -693,8 +716,26 @@ def _run_check(args: argparse.Namespace) -> None:
     run(args, _busy, _json, _table)
 
 
+def _run_explain(args: argparse.Namespace) -> None:
+    from gpuecon_xl.provenance.command import run_explain
+
+    run_explain(args, _busy, _json, _table, number_text)
+
+
+def _run_price_history(args: argparse.Namespace) -> None:
+    from gpuecon_xl.provenance.command import run_history
+
+    run_history(args, _busy, _json, _table, number_text)
+
+
 def _run_plan(args: argparse.Namespace) -> None:
     from gpuecon_xl.planning.command import run
+
+    run(args, _catalog, _busy, _json, _table)
+
+
+def _run_validate(args: argparse.Namespace) -> None:
+    from gpuecon_xl.validation.command import run
 
     run(args, _catalog, _busy, _json, _table)
 
@@ -898,10 +939,16 @@ def commands() -> dict[str, Command]:
                 _book_parser, _run_values),
         Command("check", lambda: "What is wrong in an edited workbook, by sheet and cell, and what it should be.",
                 "gpuecon check edited.xlsx --fix-list", _check_parser, _run_check),
+        Command("explain", lambda: "What a cell of a workbook is made of: equation, inputs, their sources and dates.",
+                'gpuecon explain "Cost!K30" edited.xlsx --depth 2', _explain_parser, _run_explain),
+        Command("price-history", lambda: "Prices of a card by date, each with its source.", 'gpuecon price-history "RTX 5090"',
+                _price_history_parser, _run_price_history),
         Command("diff", lambda: "Which inputs changed between two workbooks or catalogues, and what each change did to cost and recommendation.",
                 "gpuecon diff last.xlsx edited.xlsx -o diff.xlsx", _diff_parser, _run_diff),
         Command("plan", lambda: "The cheapest build for a load within limits, over every card, number, layout and format; why the others lost.",
                 'gpuecon plan --model "Llama 3.1 8B" --users 64 --input 1024 --output 256 --tpot-ms 40 --ecc -o plan.xlsx', _plan_parser, _run_plan),
+        Command("validate", lambda: "How far predictions are off, by card, batch, engine and metric, against published measurements or yours.",
+                "gpuecon validate --by class,batch", _validate_parser, _run_validate),
         Command("risk", lambda: "Draw every range at once: quantiles of the cost, and how often owning beats renting.",
                 "gpuecon risk --draws 100000 -o risk.xlsx", _risk_parser, _run_risk),
         Command("quote", lambda: "An offer for a customer from a short request: letter, live economics page, sources.",
@@ -934,8 +981,8 @@ def _help_page(known: Mapping[str, Command]) -> str:
         lines += textwrap.wrap(c.purpose(), 100, initial_indent=f"  {c.name:<18} ", subsequent_indent=" " * 21)
     lines += ["", "  gpuecon COMMAND --help   arguments and an example", "  gpuecon --version        the version", "",
               'Numbers: point or comma, "60 %" allowed, no grouping: 2704 or 2704,50.',
-              "Exit: 0 done, 1 check or addin doctor found something, 2 bad input (one sentence on stderr, nothing written). --debug shows",
-              "where an unexpected fault came from.",
+              "Exit: 0 done, 1 check, validate or addin doctor found something, 2 bad input (one sentence on stderr, nothing written).",
+              "--debug shows where an unexpected fault came from.",
               "", "example:", f"  {known['cost-per-mtok'].example}"]  # fmt: skip
     return "\n".join(lines)
 

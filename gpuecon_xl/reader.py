@@ -22,6 +22,7 @@ from gpuecon_xl.errors import BadFile, nearest
 from gpuecon_xl.lang import LANGUAGES, load
 from gpuecon_xl.schema import LOOKED_UP, TABLES, Field, Table, assumption_field
 from gpuecon_xl.sheets import book as books
+from gpuecon_xl.sheets.model import BookSpec
 
 MAX_BYTES = 50_000_000  # a workbook of ours has about 1 MB
 MAX_EXPANDED_BYTES = 400_000_000
@@ -443,8 +444,14 @@ def _raw_value(value: Any) -> Any:
     return value
 
 
-def values_of(book: OpenBook) -> dict[str, dict[str, Any]]:
-    """Values for every formula cell of an opened book."""
+def cells_of(book: OpenBook) -> tuple[BookSpec, Cells]:
+    """What should stand in an opened book, and every cell of it computed from its inputs.
+
+    Raises
+    ------
+    BadFile
+        Naming every table that cannot be computed.
+    """
     spec = books.build(shipped(), book.lang, book.flavour)
     tables: dict[str, TableValues] = {}
     for name, (_, t, _, _) in spec.all_tables().items():
@@ -465,9 +472,14 @@ def values_of(book: OpenBook) -> dict[str, dict[str, Any]]:
     if book.problems:
         raise BadFile(summed_up(str(book.path), book.problems), book.problems)
     names = {k: _raw_value(v) for k, v in _check_names(book).items()}
-    cells = Cells(tables, names)
+    return spec, Cells(tables, names)
+
+
+def values_of(book: OpenBook) -> dict[str, dict[str, Any]]:
+    """Values for every formula cell of an opened book."""
+    spec, cells = cells_of(book)
     owners: dict[tuple[str, int, int], Any] = {}
-    for name, values in tables.items():
+    for name, values in cells.tables.items():
         region = book.regions[name]
         for column in values.formulas:
             for r in range(region.count):

@@ -14,6 +14,7 @@ from typing import Any
 
 from gpuecon_xl import graph
 from gpuecon_xl.catalog import Catalog, key_of
+from gpuecon_xl.equations.serving import data_class
 from gpuecon_xl.errors import BadValue, NameNotFound, nearest
 from gpuecon_xl.schema import POSITIVE, SHARES
 
@@ -38,7 +39,7 @@ EFFICIENCY_INPUTS = ("weight_efficiency", "kv_efficiency", "dense_compute_effici
 ASSUMPTION_INPUTS = ("memory_free_share", "weights_overhead", "collectives", "kv_reads", "tp_factor",
                      "headroom_wanted", "weights_factor_stated", "prefix_tokens", "spec_accept", "spec_draft",
                      "efficiency_most", "attention_compute_factor", "matrix_width_full", "matrix_width_power",
-                     "kv_low_factor", "kv_latent_factor", "arrivals_together")  # fmt: skip
+                     "kv_low_factor", "kv_latent_factor", "arrivals_together", "thin_data_rows")  # fmt: skip
 VARYING = ("batch", "input_tokens", "output_tokens", "gpus", "tp", "pp")
 
 # What the ideal roofline of Inferenzrechner, 2026-09 assumes instead of measured behaviour.
@@ -294,6 +295,7 @@ def inputs_of(
     kernel = kernel_used(precision["kernel"], gpu["tflops_fp8"], gpu["tops_int8"], gpu["tflops_fp4"])
     efficiency = catalog.find("efficiency", f"{gpu['efficiency_class']} {kernel}")
     values.update((n, efficiency[n]) for n in EFFICIENCY_INPUTS)
+    values["measurements"] = efficiency["n"]
     values["embed_read_copies"] = min(model["embed_copies"], 1)
     if mode == "ceiling":
         values.update((n, v) for n, v in _CEILING.items() if n in values and n not in assumptions)
@@ -357,7 +359,8 @@ class Prediction:
     batch_max : sequences of full length that the build holds.  admitted : sequences that run at once.
     headroom : share of the engine's memory left free with the batch asked.  fits : "fits", "tight" or "no".
     bound : "memory", "compute" or "link".  low, high : 80 % band of output_tok_s.
-    basis : "measured" when a matching benchmark is in the catalogue, else "estimated".
+    basis : "measured" when the catalogue has a measurement of the same model, card, format, layout and load, else "estimated";
+    the note says which.
     """
 
     decode_tok_s_user: float
@@ -477,8 +480,10 @@ def predict_one(
         asked = most
     got = s.run(*s.carried, asked, tokens_in, tokens_out, count, t_used, p_used)
     v = dict(zip(OUTPUTS, got, strict=True))
-    row = matching_benchmark(catalog, s, count, t_used, batch, tokens_in, tokens_out)
-    notes = [f"measured beside it: {row['value']:g} {row['unit']}, {row['source']}, {row['as_of']}"] if row else []
+    row = matching_benchmark(catalog, s, engine, count, t_used, p_used, batch, tokens_in, tokens_out)
+    notes = [beside(row)] if row else []
+    if mode == "expected" and data_class(s.values["measurements"], s.values["thin_data_rows"]) == "thin":
+        notes.append(thin_note(s))
     limit = s.model["max_context"]
     if limit and tokens_in + tokens_out > limit:
         notes.append(f"{tokens_in + tokens_out:g} tokens are beyond the {limit:g} that {s.model['model']} was made for")
@@ -503,7 +508,7 @@ def predict_one(
         v["replicas"],
         t_used,
         p_used,
-        "measured" if row else "estimated",
+        "measured" if row and row["confidence"] == "measured" else "estimated",
         "; ".join(notes),
     )
 
@@ -515,25 +520,89 @@ def check_context(s: Setup, context: float) -> None:
         raise BadValue(f"context of {context:g} tokens is beyond the {limit:g} of {s.model['model']}; at most {limit:g} is due")
 
 
+# Metrics of a benchmark that say what one of the first two figures of a prediction is.
+_BESIDE = {"output_tok_s_total": "output_tok_s", "decode_tok_s_single": "decode_tok_s_user"}
+
+
 def matching_benchmark(
-    catalog: Catalog, s: Setup, gpus: int, tp: int, batch: float | None, input_tokens: float, output_tokens: float
+    catalog: Catalog,
+    s: Setup,
+    engine: str | None,
+    gpus: int,
+    tp: int,
+    pp: int,
+    batch: float | None,
+    input_tokens: float,
+    output_tokens: float,
 ) -> dict[str, Any] | None:
-    """A benchmark row of the same model, card, precision, cards and load, if the catalogue has one."""
-    index = catalog.memo.get("benchmarks")
+    """A benchmark row of the same model, card, precision, cards, layout and load, if the catalogue has one.
+
+    Measured rows go before those that a text states, totals before rates of one request. Cache format and engine family
+    must be equal where both state them; a text that states no layout or lengths matches any, a measurement must state its lengths.
+    """
+    held = _benchmarks(catalog).get((s.model["model"], s.gpu["gpu"], s.precision["precision"]), ())
+    asked = s.engine["family"] if engine and engine.strip() else None
+    kv = s.kv["precision"] if s.kv else None
+    for r, family, r_kv in held:
+        measured = r["confidence"] == "measured"
+        if (r["gpus"] or 1) != gpus or not _same(r["tp"], tp) or not _same(r["pp"], pp):
+            continue
+        if (r["batch"] or (None if measured else -1)) != batch or (batch is None and r["metric"] != "output_tok_s_total"):
+            continue
+        if measured and not (r["input_tokens"] and r["output_tokens"]):
+            continue
+        if not _same(r["input_tokens"], input_tokens) or not _same(r["output_tokens"], output_tokens):
+            continue
+        if (asked and family and asked != family) or (kv and r_kv and kv != r_kv):
+            continue
+        return r
+    return None
+
+
+def _same(stated: float, asked: float) -> bool:
+    """Equal, or not stated; mean lengths are stated with decimals and asked without."""
+    return not stated or stated == asked or round(stated) == asked
+
+
+def _benchmarks(catalog: Catalog) -> dict[tuple[str, str, str], list[tuple[dict[str, Any], str | None, str | None]]]:
+    """Rows by model, card and precision, each with its engine's family and its cache format, best first."""
+    index: dict[tuple[str, str, str], list[tuple[dict[str, Any], str | None, str | None]]] | None = catalog.memo.get("benchmarks")
     if index is None:
         index = {}
         for r in catalog.rows("benchmarks"):
-            if r["metric"] != "output_tok_s_total" or not r["value"]:
+            if r["metric"] not in _BESIDE or r["unit"] != "tok/s" or not r["value"]:
                 continue
             try:
                 key = (catalog.find_model(r["model"])[0]["model"], catalog.find("gpus", r["gpu"])["gpu"],
                        catalog.find("precisions", r["precision"])["precision"])  # fmt: skip
+                kv = catalog.find("precisions", r["kv"])["precision"] if r["kv"] else None
             except NameNotFound:
                 continue
-            index.setdefault(key, []).append(r)
+            index.setdefault(key, []).append((r, engine_family(catalog, r["engine"]), kv))
+        for rows in index.values():
+            rows.sort(key=lambda x: (x[0]["confidence"] != "measured", x[0]["metric"] != "output_tok_s_total"))
         catalog.memo["benchmarks"] = index
-    for r in index.get((s.model["model"], s.gpu["gpu"], s.precision["precision"]), ()):
-        if r["gpus"] == gpus and r["batch"] == batch and (r["input_tokens"] or input_tokens) == input_tokens and (
-            r["output_tokens"] or output_tokens) == output_tokens:  # fmt: skip
-            return r  # type: ignore[no-any-return]
-    return None
+    return index
+
+
+def engine_family(catalog: Catalog, engine: str | None) -> str | None:
+    """The family of an engine; None where none is stated or it is not known."""
+    if not engine or not engine.strip():
+        return None
+    try:
+        return str(find_engine(catalog, engine)["family"])
+    except NameNotFound:
+        return None
+
+
+def beside(row: Mapping[str, Any]) -> str:
+    """A benchmark row as a note: what, how sure, which, whose, when."""
+    what = "output" if row["metric"] == "output_tok_s_total" else "one user"
+    return f"{row['confidence']} beside it: {row['value']:g} {row['unit']} ({what}), {row['id']}, {row['source']}, {row['as_of']}"
+
+
+def thin_note(s: Setup) -> str:
+    """The note where few measurements stand behind the card's class in this format."""
+    n = s.values["measurements"]
+    count = "no measurement stands" if not n else "one measurement stands" if n == 1 else f"only {n:g} measurements stand"
+    return f"thin data: {count} behind {s.gpu['efficiency_class']} cards in this number format"

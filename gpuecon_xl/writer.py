@@ -26,18 +26,20 @@ from gpuecon_xl.lang import Texts, load
 from gpuecon_xl.ops import Expr
 from gpuecon_xl.schema import Field
 from gpuecon_xl.sheets import book as books
+from gpuecon_xl.sheets.digest import layout
 from gpuecon_xl.sheets.model import HEAD_ROWS, BookSpec, Chart, Column, SheetSpec, TableSpec
 
 # A file's dates must not change its bytes.
 CREATED = dt.datetime(2026, 11, 30)
 
 _NUMBER = {
-    "general": "General", "auto": "#,##0.####;-#,##0.####;0", "text": "@", "wrap": "@", "link": "@", "strong": "@", "fit": "@", "status": "@",
+    "general": "General", "auto": "#,##0.####;-#,##0.####;0", "text": "@", "wrap": "@", "link": "@", "place": "@", "strong": "@", "fit": "@",
+    "status": "@",
     "money": "#,##0;-#,##0;0", "rate": "#,##0.000;-#,##0.000;0", "signed": "+#,##0.000;-#,##0.000;0",
     "whole": "#,##0;-#,##0;0", "one": "#,##0.0;-#,##0.0;0", "small": "#,##0.0000;-#,##0.0000;0", "ratio": "0.00",
     "pct": "0.0%", "seconds": "0.00E+00", "date": "yyyy-mm-dd", "check": "#,##0.######;-#,##0.######;0", "key": "#,##0.##",
 }  # fmt: skip
-_LEFT = frozenset(("text", "wrap", "link", "strong", "date"))
+_LEFT = frozenset(("text", "wrap", "link", "place", "strong", "date"))
 _NAVY, _GREY, _PALE, _BLUE, _LINE = "#17365D", "#595959", "#FFF9DB", "#1F4FD8", "#BFBFBF"
 _TAB = {"input": "#F2C230", "calc": "#7F7F7F", "result": "#2E75B6", "info": "#17365D"}
 _SERIES = ("#1F4E79", "#E07B39", "#5B9A68", "#9B6FB0", "#B03A48", "#7F7F7F", "#C9A227")
@@ -106,7 +108,7 @@ class _Writer:
         self.wb.set_custom_property("gpuecon_version", __version__)
         self.wb.set_custom_property("gpuecon_lang", self.book.lang)
         self.wb.set_custom_property("gpuecon_flavour", self.book.flavour)
-        self.wb.set_custom_property("gpuecon_layout", books.layout(self.book))
+        self.wb.set_custom_property("gpuecon_layout", layout(self.book))
         self.wb.set_calc_mode("auto")
         self.wb.set_size(28_000, 16_000)
         with warnings.catch_warnings():
@@ -142,7 +144,7 @@ class _Writer:
             look |= {"align": "center"}
         if key in ("strong",):
             look |= {"bold": True}
-        if key == "link":
+        if key in ("link", "place"):
             look |= {"font_color": _BLUE, "underline": 1}
         look |= more
         made = self.wb.add_format(look)
@@ -263,6 +265,8 @@ class _Writer:
                 if count:
                     self._validation(ws, t, c, header + 1, header + count, column)
             self._marks(ws, c, header + 1, header + count, column)
+            if t.name == "Prices" and c.name == "as_of":
+                self._old_dates(ws, header + 1, header + count, first, column)
         scaled = [first + i for i, c in enumerate(t.columns) if c.name in t.scale]
         if scaled:  # a grid: one scale over its neighbouring columns, cheap is green
             colours = {"type": "3_color_scale", "min_color": "#B7E1C0", "mid_color": "#FFF9DB", "max_color": "#F4B6B6"}
@@ -303,6 +307,9 @@ class _Writer:
             elif isinstance(value, str):
                 if c.fmt == "link":
                     ws.write_url(at, column, f"internal:'{value}'!A1", fmt, string=value)
+                elif c.fmt == "place":
+                    sheet, _, cell = value.rpartition("!")
+                    ws.write_url(at, column, f"internal:'{sheet}'!{cell}", fmt, string=value)
                 else:
                     ws.write_string(at, column, value, fmt)
             elif isinstance(value, dt.date):
@@ -361,7 +368,8 @@ class _Writer:
                     first, column, last, column, {"type": "cell", "criteria": "==", "value": f'"{self.texts("word." + word)}"', "format": look}
                 )
         if c.fmt == "status":
-            for word, look in (("check_ok", green), ("check_all_ok", green), ("check_amber", amber), ("check_look", red)):
+            for word, look in (("check_ok", green), ("check_all_ok", green), ("check_amber", amber), ("check_look", red),
+                               ("price_fresh", green), ("price_old", amber), ("price_undated", amber)):  # fmt: skip
                 ws.conditional_format(
                     first, column, last, column, {"type": "cell", "criteria": "==", "value": f'"{self.texts("word." + word)}"', "format": look}
                 )
@@ -371,6 +379,13 @@ class _Writer:
             )
         if c.name == "confidence":
             ws.conditional_format(first, column, last, column, {"type": "cell", "criteria": "==", "value": '"unverified"', "format": amber})
+
+    def _old_dates(self, ws: Any, first: int, last: int, key: int, column: int) -> None:
+        """Dates of prices that are older than the limit on the day of the book, or that are none."""
+        name, date = (xl_rowcol_to_cell(first, c, col_abs=True) for c in (key, column))
+        amber = self.fmt("mark_amber", "mark", bg_color="#FFF0CC", font_color="#8A5A00")
+        old = f'=AND({name}<>"",IF(ISNUMBER({date}),as_of-{date}>price_age_days_max,TRUE))'
+        ws.conditional_format(first, column, last, column, {"type": "formula", "criteria": old, "format": amber})
 
     # ---- charts ----
 
@@ -447,5 +462,6 @@ def _bounds(f: Field) -> dict[str, Any]:
 _LOOKS_UP = {
     "gpu": ("Cards", "gpu"), "model": ("Models", "model"), "precision": ("Precisions", "precision"), "kv": ("Precisions", "precision"),
     "link": ("Links", "link"), "rate": ("Rates", "rate"), "api": ("Apis", "api"), "stated_pick": ("Builds", "build"),
+    "id": ("Benchmarks", "id"),
 }  # fmt: skip
 _SHARE_COLUMNS = frozenset(("verdict_stated",))

@@ -225,7 +225,6 @@ _SHARES = (
     "output_share",
     "headroom_wanted",
     "memory_free_share",
-    "overlap",
     "idle_share",
     "residual_share",
     "spec_accept",
@@ -459,9 +458,11 @@ def _market(e: Edited, rng: random.Random) -> Iterator[str]:
 
 def _constants(e: Edited, rng: random.Random) -> Iterator[str]:
     yield from _numbers(e, rng, "Links", ("alpha_pair_us", "alpha_power", "bus_pair_gb_s", "bus_power"), 3)
-    yield from _numbers(e, rng, "Engines", ("activation_dense_gib", "activation_moe_gib", "layer_dense_us", "layer_moe_us", "max_sequences"), 3)
+    yield from _numbers(
+        e, rng, "Engines", ("activation_dense_gib", "activation_moe_gib", "layer_us", "layer_moe_us", "sequence_us", "max_sequences"), 3
+    )
     yield from _numbers(e, rng, "Precisions", ("bytes_weight", "bytes_embed", "bytes_kv"), 2)
-    yield from _numbers(e, rng, "Efficiency", ("weight_efficiency", "kv_efficiency", "dense_compute_efficiency", "moe_compute_efficiency"), 8, 0.5, 1)
+    yield from _numbers(e, rng, "Efficiency", ("weight_efficiency", "kv_efficiency", "dense_compute_efficiency"), 8, 0.5, 1)
 
 
 KINDS: tuple[Callable[[Edited, random.Random], Iterator[str]], ...] = (

@@ -148,6 +148,7 @@ RANGES: dict[str, Range] = {
     **dict.fromkeys(("rent_per_use", "outlay", "own_cost_month"), Range(100, 500_000)),
     "electricity_month": Range(1, 300, zero=True),
     "stated": Range(1, 10_000),
+    **dict.fromkeys(("measurements", "thin_data_rows"), Range(1, 100, whole=True, zero=True)),
     "currency": Range(texts=("EUR", "USD")),
     **dict.fromkeys(("kernel", "kernel_used"), Range(texts=("16", "fp8", "int8", "fp4", "w8", "w4", "gguf", "exl3"))),
 }

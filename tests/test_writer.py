@@ -26,7 +26,7 @@ from gpuecon_xl.lang import LANGUAGES
 from gpuecon_xl.reader import book_values, read_catalog
 from gpuecon_xl.schema import TABLES
 from gpuecon_xl.sheets.book import build
-from gpuecon_xl.sheets.book import layout as layout_of
+from gpuecon_xl.sheets.digest import layout as layout_of
 
 CHECKED_IN = Path(__file__).resolve().parent.parent / "workbook"
 

@@ -18,6 +18,7 @@ from gpuecon_xl.lang import Texts
 from gpuecon_xl.ops import Expr
 from gpuecon_xl.reader import OpenBook, Region, named_cell
 from gpuecon_xl.sheets import book as books
+from gpuecon_xl.sheets.digest import layout
 from gpuecon_xl.sheets.model import BookSpec, Column, SheetSpec, TableSpec
 
 Cell = tuple[str, int, int]  # sheet, row, column
@@ -92,7 +93,7 @@ def shape_of(book: OpenBook, texts: Texts) -> Shape:
     spec = books.build(shipped(), book.lang, book.flavour)
     properties = {p.name: str(p.value) for p in book.formulas.custom_doc_props.props}
     placed = spec.all_tables()
-    current = properties.get("gpuecon_layout") == books.layout(spec)
+    current = properties.get("gpuecon_layout") == layout(spec)
     titles = book.formulas.sheetnames
     sheets: dict[str, str] = {}
     for s, t, _, _ in placed.values():

@@ -52,7 +52,8 @@ from gpuecon_xl.schema import TABLES
 PACKAGE = "gpuecon_xl"
 HERE = Path(__file__).resolve().parents[1]
 ROOTS = ("gpuecon_xl.carriers.arguments",)
-LEFT_OUT = frozenset(("gpuecon_xl.reader",))  # reads files, which a cell never asks for
+# reads files, searches and draws over arrays, which a cell never asks for
+LEFT_OUT = frozenset(f"gpuecon_xl.{m}" for m in ("reader", "planning", "montecarlo", "cashflow"))
 LINE = 120
 
 # xlwings Lite brings xlwings along and lists it here; nothing else is needed.
@@ -74,7 +75,7 @@ def modules() -> dict[str, Path]:
     while todo:
         name = todo.pop()
         path = _source(name)
-        if path is None or name in found or name in LEFT_OUT:
+        if path is None or name in found or any(name == m or name.startswith(f"{m}.") for m in LEFT_OUT):
             continue
         found[name] = path
         todo.append(name.rpartition(".")[0])

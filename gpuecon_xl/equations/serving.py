@@ -149,6 +149,16 @@ def ttft_s(
     return request_ms / KILO + prefill_s * (1 + where(alone, wait, 0)) + where(alone, decode_step_s / HALF, 0) + queue
 
 
+@quantity("token/s", "1 / max(admitted / output_tok_s - input_tokens / prefill_tok_s / output_tokens, 1 / decode_tok_s_user)")
+def served_tok_s_user(admitted: Num, output_tok_s: Num, input_tokens: Num, output_tokens: Num, prefill_tok_s: Num, decode_tok_s_user: Num) -> Num:
+    """Rate at which one user's tokens follow each other while others' prompts are read; its own prompt is not in it.
+
+    Source: the closed loop (Little's law) less the request's own prompt; what load generators print as 1 / TPOT.
+    """
+    own_prompt_s = input_tokens / maximum(prefill_tok_s, TINY) / output_tokens
+    return 1 / maximum(admitted / output_tok_s - own_prompt_s, 1 / decode_tok_s_user)
+
+
 @quantity("token/s", "output_tok_s · band_low")
 def output_tok_s_low(output_tok_s: Num, band_low: Num) -> Num:
     """Lower end of the band that holds 80 % of measurements.
@@ -210,3 +220,12 @@ def deviation(output_tok_s: Num, stated: Num) -> Num:
     Source: definition.
     """
     return output_tok_s / stated - 1
+
+
+@quantity("text", 'measurements < thin_data_rows ? "thin" : "enough"')
+def data_class(measurements: Num, thin_data_rows: Num) -> Num:
+    """Whether few measurements stand behind a class of cards in a number format: "thin" or "enough".
+
+    Source: definition; measurements of the fit in ``catalog/efficiency.csv``, column n.
+    """
+    return where(measurements < thin_data_rows, "thin", "enough")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from gpuecon_xl import __version__, formula
+from gpuecon_xl import __version__
 from gpuecon_xl.catalog import Catalog
 from gpuecon_xl.cells import Cells, TableValues, names_in, needs, serial
 from gpuecon_xl.lang import Texts, load
@@ -17,7 +16,6 @@ from gpuecon_xl.sheets.model import BookSpec, SheetSpec, TableSpec
 
 FLAVOURS = ("plain", "classic", "lite", "libreoffice")
 
-LAYOUT_DIGITS = 16  # enough to tell layouts apart, short enough to read out
 
 # Shown on every sheet: the master check.
 MASTER = index(col("MasterCheck", "result"), 1)
@@ -47,6 +45,7 @@ def build(catalog: Catalog, lang: str = "en", flavour: str = "plain") -> BookSpe
     _declare(catalog)
     sheets: dict[str, SheetSpec] = {s.key: s for s in inputs.input_sheets(catalog, texts)}
     sheets["benchmarks"] = inputs.benchmarks_sheet(catalog, texts)
+    given = list(sheets.values())
     sheets["throughput"] = throughput.throughput_sheet(catalog)
     sheets["scaling"] = throughput.scaling_sheet()
     sheets["scaling"].table(throughput.stated_factors())
@@ -66,7 +65,7 @@ def build(catalog: Catalog, lang: str = "en", flavour: str = "plain") -> BookSpe
     sheets["sensitivity"] = sensitivity.sensitivity_sheet()
     sheets["functions"] = info.functions_sheet(texts, flavour)
     sheets["checks"] = info.checks_sheet(texts)
-    sheets["sources"] = info.sources_sheet(catalog, texts)
+    sheets["sources"] = info.sources_sheet(catalog, texts, given)
     sheets["changes"] = info.changes_sheet(__version__, texts)
     sheets["cover"] = info.cover_sheet(catalog, texts)
     return BookSpec([sheets[k] for k in info.SHEET_ORDER], lang, flavour)
@@ -126,16 +125,6 @@ def free_cells(book: BookSpec) -> dict[str, list[tuple[int, int, Expr]]]:
                     cells.append((header - 2, first + k, c.heading))
         out[s.key] = cells
     return out
-
-
-def layout(book: BookSpec) -> str:
-    """What tells books of one layout: a digest of every table, column and formula, the same in all languages."""
-    digest = hashlib.sha256()
-    for _, t, _, _ in book.all_tables().values():
-        for c in t.columns:
-            each = c.formula if isinstance(c.formula, list) else [c.formula]
-            digest.update("\t".join([t.name, c.name, c.kind, *("" if e is None else formula.text(e) for e in each)]).encode() + b"\n")
-    return digest.hexdigest()[:LAYOUT_DIGITS]
 
 
 def title(texts: Texts, sheet: SheetSpec) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 from gpuecon_xl.catalog import Catalog
 from gpuecon_xl.functions_table import FUNCTIONS, cell_name
 from gpuecon_xl.lang import Texts
@@ -36,6 +39,8 @@ from gpuecon_xl.sheets.money import reference_rows, used
 from gpuecon_xl.sheets.ranges import cost_of_end
 from gpuecon_xl.sheets.throughput import SPEED_CARDS, SPEED_MODELS
 from gpuecon_xl.units import HALF_CENT
+
+ALPHABET = 26  # letters that name columns
 
 
 def cover_sheet(catalog: Catalog, texts: Texts) -> SheetSpec:
@@ -267,7 +272,7 @@ def live_examples(texts: Texts, flavour: str) -> TableSpec:
     return t
 
 
-GROWING = (("TcoCards", "n", "Prices", "gpu"), ("Measured", "n", "Benchmarks", "id"), ("RentYears", "n", "Rates", "rate"),
+GROWING = (("TcoCards", "n", "Prices", "gpu"), ("RentYears", "n", "Rates", "rate"),
            ("OpenOwn", "n", "OpenWeight", "model"), ("Need", "n", "Workloads", "workload"), ("Fleet", "n", "Builds", "build"))  # fmt: skip
 
 
@@ -355,9 +360,7 @@ def rows_filled(table: str, key: str) -> Expr:
 
 def rows_shown(table: str) -> Expr:
     """Rows that the computed table shows of it."""
-    guard = {"TcoCards": "gpu", "Measured": "id", "RentYears": "rate", "OpenOwn": "model", "Need": "workload", "Fleet": "build"}[table]
-    if table == "Measured":
-        return Expr("counttext", col("Benchmarks", "id")) + 0 * count_numbers(col("Measured", "n"))
+    guard = {"TcoCards": "gpu", "RentYears": "rate", "OpenOwn": "model", "Need": "workload", "Fleet": "build"}[table]
     return Expr("counttext", col(table, guard))
 
 
@@ -381,20 +384,40 @@ def workloads_without_build() -> Expr:
     return Expr("counttext", col("Need", "workload")) - count_numbers(col("Matrix", "cost_eur_mtok"))
 
 
-def sources_sheet(catalog: Catalog, texts: Texts) -> SheetSpec:
-    """Every source with what rests on it, and the words that formulas use."""
+def origin(source: str) -> str:
+    """Where a source belongs: files of a repository on GitHub are one source, at one state of it."""
+    return re.sub(r"^(https://github\.com/[^/]+/[^/]+)/blob/([^/]+)/.*$", r"\1/tree/\2", source)
+
+
+def letters(column: int) -> str:
+    """Letters of a column, counted from 0; this file travels where no workbook library is."""
+    before, last = divmod(column, ALPHABET)
+    return (letters(before - 1) if before else "") + chr(ord("A") + last)
+
+
+def sources_sheet(catalog: Catalog, texts: Texts, sheets: Iterable[SheetSpec]) -> SheetSpec:
+    """Every source with what rests on it and where, and the words that formulas use; `sheets` hold the tables of the catalogue."""
     s = SheetSpec("sources", False, tab="info")
-    used: dict[str, dict[str, int]] = {}
-    for table in ("prices", "cloud_rates", "api_prices", "assumptions", "workloads", "builds", "benchmarks", "links", "engines", "efficiency",
-                  "precisions", "gpus", "models"):  # fmt: skip
-        for row in catalog.rows(table):
+    used: dict[str, dict[str, list[int]]] = {}
+    for table in ("prices", "cloud_rates", "api_prices", "open_weight", "assumptions", "workloads", "builds", "benchmarks", "links", "engines",
+                  "efficiency", "precisions", "gpus", "models"):  # fmt: skip
+        for number, row in enumerate(catalog.rows(table)):
             for source in str(row.get("source") or "").split(" ; "):
-                if source.strip():
-                    used.setdefault(source.strip(), {}).setdefault(table, 0)
-                    used[source.strip()][table] += 1
-    t = TableSpec("SourceList", title="table.sources")
-    t.fixed("source", list(used), "wrap", 90)
-    t.fixed("used_in", [", ".join(f"{texts(f'table.{k}')} ({n})" for k, n in v.items()) for v in used.values()], "wrap", 60)
+                whole = origin(source.strip())
+                if whole:
+                    used.setdefault(whole, {}).setdefault(table, []).append(number)
+    placed = {t.catalog_table: (sheet.key, t, header, first) for sheet in sheets for t, header, first in sheet.tables()}
+
+    def place(table: str, number: int) -> str:
+        key, spec, header, first = placed[table]
+        at = next(i for i, c in enumerate(spec.columns) if c.name == "source")
+        return f"{texts(f'sheet.{key}')}!{letters(first + at)}{header + 2 + number}"
+
+    uses = [(source, table, numbers) for source, tables in used.items() for table, numbers in tables.items()]
+    t = TableSpec("SourceList", title="table.sources", note="note.sources")
+    t.fixed("source", [source for source, _, _ in uses], "wrap", 90)
+    t.fixed("used_in", [f"{texts(f'table.{table}')} ({len(numbers)})" for _, table, numbers in uses], "wrap", 40)
+    t.fixed("first", [place(table, numbers[0]) for _, table, numbers in uses], "place", 24)
     s.table(t)
     w = TableSpec("Words", title="table.words", note="note.words")
     codes = texts.codes("word.")

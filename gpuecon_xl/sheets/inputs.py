@@ -7,6 +7,7 @@ from typing import Any
 
 from gpuecon_xl.catalog import Catalog
 from gpuecon_xl.lang import Texts
+from gpuecon_xl.ops import col, equal, if_error, index, name, where, word
 from gpuecon_xl.schema import TABLES, Field, Table
 from gpuecon_xl.sheets.model import SPARE_ROWS, Column, SheetSpec, TableSpec
 
@@ -45,18 +46,39 @@ def sheet(key: str, catalog: Catalog, texts: Texts, names: Iterable[str], freeze
     """An input sheet: its tables side by side, so that each can grow downwards."""
     spec = SheetSpec(key, True, freeze_columns=freeze, tab="input")
     column = 0
-    for name in names:
-        table = input_table(catalog, name, texts)
+    for wanted in names:
+        table = input_table(catalog, wanted, texts)
         spec.table(table, row=SheetSpec.FIRST_ROW, column=column)
         column += len(table.columns) + 1
     return spec
+
+
+def price_age_table(count: int) -> TableSpec:
+    """How old each price is on the day of the book, against the limit of Assumptions; a row beside each row of Prices."""
+    t = TableSpec("PriceAge", guard="gpu", title="table.price_age", note="note.price_age")
+    t.fixed("n", [float(i + 1) for i in range(count)], "whole", 5)
+    gpu, date = (index(col("Prices", c), t.cell("n")) for c in ("gpu", "as_of"))
+    t.formula("gpu", where(equal(gpu, ""), "", gpu), "text", 32, guarded=False)
+    t.formula("age_days", where(equal(date, ""), "", if_error(name("as_of") - date, "")), "whole", 12, "day")
+    age = t.cell("age_days")
+    state = where(equal(age, ""), word("price_undated"), where(age > name("price_age_days_max"), word("price_old"), word("price_fresh")))
+    t.formula("age_state", state, "status", 22)
+    return t.lead("gpu", "age_days", "age_state")
+
+
+def prices_sheet(catalog: Catalog, texts: Texts) -> SheetSpec:
+    """Prices, and beside them how old they are."""
+    s = sheet("prices", catalog, texts, ("prices",))
+    prices, _, first = s.tables()[0]
+    s.table(price_age_table(len(prices.rows)), row=SheetSpec.FIRST_ROW, column=first + len(prices.columns) + 1)
+    return s
 
 
 def input_sheets(catalog: Catalog, texts: Texts) -> list[SheetSpec]:
     """All input sheets in order."""
     return [
         sheet("assumptions", catalog, texts, ("assumptions",)),
-        sheet("prices", catalog, texts, ("prices",)),
+        prices_sheet(catalog, texts),
         sheet("cards", catalog, texts, ("gpus",)),
         sheet("models", catalog, texts, ("models",)),
         sheet("constants", catalog, texts, ("precisions", "links", "engines", "efficiency"), freeze=0),

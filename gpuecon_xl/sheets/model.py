@@ -57,6 +57,8 @@ class TableSpec:
     catalog_table: str = ""  # the catalogue's table that an input table holds
     spare: int = 0  # blank rows at the end
     spill: bool = False  # the last column may run on over the empty cells beside it
+    written_in: dict[str, tuple[str, ...]] = field(default_factory=dict)  # equations that stand inside another one's formula
+    _made: list[tuple[Expr, str]] = field(default_factory=list)
 
     # ---- building ----
 
@@ -127,24 +129,33 @@ class TableSpec:
     def expression(self, quantity: str, **given: Any) -> Expr:
         """An equation over this table's cells."""
         extra = {k: lift(v) for k, v in given.items()}
+        inside: list[str] = []
+
+        def known(e: Expr) -> Expr:
+            inside.extend(n for made, n in self._made if made is e)
+            return e
 
         def leaf(parameter: str) -> Expr:
             if parameter in extra:
-                return extra[parameter]
+                return known(extra[parameter])
             if self.has(parameter):
                 return this(self.name, parameter)
             if parameter in self.given:
-                return self.given[parameter]
+                return known(self.given[parameter])
             for table, row in self.joins:
                 if parameter in JOINABLE.get(table, ()):
                     return index(col(table, parameter), row)
             if parameter in ASSUMPTIONS:
                 return name(parameter)
             if parameter in REGISTRY:
+                inside.append(parameter)
                 return graph.substitute(graph.traced(parameter), leaf)
             raise KeyError(f"{self.name}: nothing gives {parameter}, which {quantity} needs")
 
-        return graph.substitute(graph.traced(quantity), leaf)
+        made = graph.substitute(graph.traced(quantity), leaf)
+        self._made.append((made, quantity))
+        self.written_in[quantity] = tuple(dict.fromkeys(inside))
+        return made
 
     def joined(self, column: str) -> Expr:
         """The cell of a joined row."""

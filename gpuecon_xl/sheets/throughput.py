@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gpuecon_xl.catalog import Catalog
-from gpuecon_xl.ops import Expr, both, col, either, equal, if_error, index, join, lift, match, maximum, minimum, name, where
+from gpuecon_xl.ops import Expr, both, col, either, equal, if_error, index, join, lift, match, maximum, minimum, name, where, word
 from gpuecon_xl.sheets.model import SPARE_ROWS, Chart, SheetSpec, TableSpec
 
 # What the published texts compare: single stream and batched, card by card.
@@ -143,15 +145,20 @@ def speed_table() -> TableSpec:
     t.quantity("output_tok_s_low", "whole", LONG)
     t.quantity("output_tok_s_high", "whole", LONG)
     t.quantity("bound", "text", LONG)
+    t.formula("measurements", index(col("Efficiency", "n"), t.cell("efficiency_row")), "whole", LONG, "row")
+    thin = equal(t.expression("data_class"), "thin")
+    t.formula("data_mark", where(thin, word("thin_data"), ""), "text", LONG)
     return t.lead("model", "gpu", "precision", "kv", "batch", "input_tokens", "output_tokens", "gpus", "fit_class", "decode_tok_s_user",
-                  "output_tok_s", "output_tok_s_low", "output_tok_s_high", "bound", "batch_max")  # fmt: skip
+                  "output_tok_s", "output_tok_s_low", "output_tok_s_high", "data_mark", "bound", "batch_max")  # fmt: skip
 
 
-def measured_table(count: int) -> TableSpec:
-    """Published figures beside the prediction for the same model, card and load."""
+def measured_table(ids: Sequence[str]) -> TableSpec:
+    """Published figures beside the prediction for the same model, card and load; people choose them by their id."""
     t = TableSpec("Measured", guard="model", title="table.measured", note="note.measured")
-    t.fixed("n", [float(i + 1) for i in range(count)], "whole", 5)
-    row = t.cell("n")
+    t.inputs("id", [*ids, *[None] * SPARE_ROWS], "text", 9)
+    blank = equal(t.cell("id"), "")
+    t.formula("benchmark_row", where(blank, "", match(t.cell("id"), col("Benchmarks", "id"))), "whole", LONG, guarded=False)
+    row = t.cell("benchmark_row")
 
     def source(column: str) -> Expr:
         return index(col("Benchmarks", column), row)
@@ -163,10 +170,10 @@ def measured_table(count: int) -> TableSpec:
         return lift(where(equal(e, ""), otherwise, e))
 
     # without its batch a batched figure says nothing that a prediction could be set beside
-    loaded = either(equal(source("metric"), "decode_tok_s_single"), source("batch") > 0)
+    single, total = equal(source("metric"), "decode_tok_s_single"), equal(source("metric"), "total_tok_s")
+    loaded = either(single, source("batch") > 0)
     comparable = both(both(equal(source("unit"), "tok/s"), maximum(source("value"), source("low")) > 0), loaded)
-    t.formula("model", where(equal(comparable, True), or_blank(source("model")), ""), "text", 20, guarded=False)
-    t.formula("id", source("id"), "text", 8)
+    t.formula("model", where(blank, "", where(comparable, or_blank(source("model")), "")), "text", 20, guarded=False)
     t.formula("gpu", source("gpu"), "text", 30)
     t.formula("precision", source("precision"), "text", 10)
     t.formula("kv", or_blank(source("kv")), "text", 7)
@@ -184,20 +191,29 @@ def measured_table(count: int) -> TableSpec:
     weights(t)
     load(t)
     step(t)
-    single = equal(source("metric"), "decode_tok_s_single")
-    t.formula("predicted", where(single, t.cell("decode_tok_s_user"), t.cell("output_tok_s")), "whole", LONG, "token/s")
+    t.quantity("prefill_chunks", "whole", LONG)
+    t.quantity("prefill_weights_s", "seconds", LONG)
+    t.quantity("pipeline_fill", "small", LONG)
+    t.quantity("prefill_s", "seconds", LONG)
+    t.quantity("prefill_tok_s", "whole", LONG)
+    served = where(t.cell("batch_max") >= 1, t.expression("served_tok_s_user"), 0)
+    t.formula("served_tok_s_user", served, "one", LONG, "token/s")
+    of_one = where(t.cell("batch") > 1, t.cell("served_tok_s_user"), t.cell("decode_tok_s_user"))
+    of_all = where(total, t.expression("total_tok_s"), t.cell("output_tok_s"))
+    t.formula("predicted", where(single, of_one, of_all), "whole", LONG, "token/s")
     t.quantity("deviation", "pct", LONG, output_tok_s=t.cell("predicted"), stated=t.cell("stated"))
+    t.formula("metric", source("metric"), "text", 20)
     t.formula("source", source("source"), "text", 30)
-    return t.lead("model", "gpu", "precision", "kv", "batch", "input_tokens", "output_tokens", "gpus", "id", "stated_low", "stated",
-                  "stated_high", "predicted", "deviation", "source")  # fmt: skip
+    return t.lead("id", "model", "gpu", "precision", "kv", "batch", "input_tokens", "output_tokens", "gpus", "stated_low", "stated",
+                  "stated_high", "predicted", "deviation", "metric", "source")  # fmt: skip
 
 
 def throughput_sheet(catalog: Catalog) -> SheetSpec:
     """Predicted and measured throughput."""
-    s = SheetSpec("throughput", False, freeze_columns=2, print_columns=15)
+    s = SheetSpec("throughput", False, freeze_columns=2, print_columns=16)
     count = len(SPEED_MODELS) * len(SPEED_CARDS)
     speed = speed_table()
-    measured = measured_table(len(catalog.rows("benchmarks")) + SPARE_ROWS)
+    measured = measured_table([str(r["id"]) for r in catalog.rows("benchmarks") if r["confidence"] != "measured"])
     seventy = 3 * len(SPEED_CARDS)
     s.chart(
         Chart("bar", "Speed", "gpu", [("decode_tok_s_user", "label.single_stream")], "chart.single_70b", "axis.gpu", "axis.tok_s_user",

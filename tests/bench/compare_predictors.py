@@ -19,7 +19,6 @@ import json
 import random
 import re
 import subprocess
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +29,7 @@ import numpy as np
 
 import gpuecon_xl as gx
 from gpuecon_xl import graph, throughput
-from gpuecon_xl.catalog import Catalog, shipped
+from gpuecon_xl.catalog import Catalog
 from gpuecon_xl.equations.memory import kernel_used
 from gpuecon_xl.errors import BadFile, GpueconError, NameNotFound
 
@@ -95,6 +94,7 @@ class Case:
     value: float
     static: bool
     moe: bool
+    year: str
     group: tuple[str, str, str, str]
 
     @property
@@ -224,6 +224,7 @@ def case_of(row: Mapping[str, str], catalog: Catalog) -> Case:
         value=value,
         static=static,
         moe=bool(MOE_NAME.search(row["model"])),
+        year=row["date"][:4],
         group=(source, row["gpu"], model, precision),
     )
 
@@ -477,6 +478,7 @@ PEER_MODELS: dict[str, dict[str, tuple[str, dict[str, str]]]] = {  # model and f
     "GLM-5": {"fp8": ("zai-org/GLM-5-FP8", {}), "nvfp4": ("nvidia/GLM-5-NVFP4", {})},
     "Kimi K2.5": {"int4": ("moonshotai/Kimi-K2.5", {}), "nvfp4": ("nvidia/Kimi-K2.5-NVFP4", {})},
 }
+PEER_REPOSITORY = "ai-dynamo/aiconfigurator"
 PEER_SCRIPT = Path(__file__).with_name("aiconfigurator_answers.py")
 SEED = 5  # of the order in which rows are put to the peer
 
@@ -579,7 +581,7 @@ def quantile(values: np.ndarray, weights: np.ndarray, share: float) -> float:
     """The smallest value that holds a share of the weight."""
     by_size = np.argsort(values)
     reached = np.cumsum(weights[by_size]) / weights.sum()
-    return float(values[by_size][min(np.searchsorted(reached, share - 1e-12), len(values) - 1)])
+    return float(values[by_size][min(int(np.searchsorted(reached, share - 1e-12)), len(values) - 1)])
 
 
 def each_group_once(groups: np.ndarray) -> np.ndarray:
@@ -680,23 +682,60 @@ def concurrency(batch: float | None) -> str:
     return "1" if batch <= 1 else "2 to 15" if batch < 16 else "16 to 64" if batch <= 64 else "65 and more"
 
 
+def in_order(label: str) -> tuple[int, str]:
+    """Key that sorts labels by the number they start with, then by letters."""
+    first = re.match(r"\d+", label)
+    return int(first[0]) if first else 0, label
+
+
+def peer_nearer(cases: Sequence[Case], ours: np.ndarray, peer: np.ndarray, groups: np.ndarray, catalog: Catalog) -> list[str]:
+    """Where the peer is nearer: combinations of card, engine, model, format and metric in which its median error is the smaller."""
+    both = ~np.isnan(ours) & ~np.isnan(peer)
+    combinations: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for i in np.flatnonzero(both):
+        case = cases[int(i)]
+        family = throughput.find_engine(catalog, case.engine)["family"]
+        combinations[(case.gpu, family, catalog.find_model(case.model)[0]["model"], case.precision, METRICS[case.metric])].append(int(i))
+    large = {k: rows for k, rows in combinations.items() if len(rows) >= FEWEST_ROWS}
+    lines, rows_nearer = [], 0
+    for names, rows in sorted(large.items(), key=lambda item: -len(item[1])):
+        product_scores, peer_scores = Scores.of(ours[rows], groups[rows]), Scores.of(peer[rows], groups[rows])
+        assert product_scores is not None
+        assert peer_scores is not None
+        if peer_scores.median < product_scores.median:
+            rows_nearer += len(rows)
+            biases = [f"{np.median(r[rows]):.2f}" for r in (ours, peer)]
+            lines.append([" · ".join(names), f"{len(rows)}", product_scores.by_row, biases[0], peer_scores.by_row, biases[1]])
+    head = ("median / p90 error, %", "rows", "gpuecon_xl", "its median ratio", "aiconfigurator", "its median ratio")
+    said = (
+        f"Of {len(large)} combinations of card, engine, model, format and metric with {FEWEST_ROWS} rows or more, aiconfigurator's median "
+        f"error is the smaller in {len(lines)}, which hold {rows_nearer:,} of the {int(both.sum()):,} rows. Ratio: predicted over measured."
+    )
+    return ["## Where aiconfigurator is nearer", said, table(head, lines)]
+
+
+FEWEST_ROWS = 15  # of a combination that is shown
+
+
 def peer_by_kind(cases: Sequence[Case], ours: np.ndarray, peer: np.ndarray, groups: np.ndarray, catalog: Catalog) -> list[str]:
-    """The peer against the product by card, engine, kind of model and concurrency, on the rows that both answer."""
+    """The peer against the product by card, engine, model, load, year and source, on the rows that both answer."""
     both = ~np.isnan(ours) & ~np.isnan(peer)
     splits = {
         "card": [c.gpu for c in cases],
         "engine": [str(throughput.find_engine(catalog, c.engine)["family"]) for c in cases],
         "model": ["mixture of experts" if c.moe else "dense" for c in cases],
         "concurrency": [concurrency(c.batch) for c in cases],
+        "measured in": [c.year or "not stated" for c in cases],
+        "source": ["aiconfigurator's own repository" if c.group[0] == PEER_REPOSITORY else "others" for c in cases],
     }
     lines = []
     for split, labels in splits.items():
-        for label in dict.fromkeys(np.array(labels)[both]):
+        for label in sorted(set(np.array(labels)[both]), key=in_order):
             product_scores, peer_scores = (Scores.of(r, groups, both & (np.array(labels) == label)) for r in (ours, peer))
             assert product_scores is not None
             assert peer_scores is not None
             lines.append([f"{split}: {label}", f"{product_scores.rows:,}", product_scores.by_row, peer_scores.by_row])
-    return ["## The product and aiconfigurator by card, engine, model and concurrency",
+    return ["## The product and aiconfigurator by card, engine, model, load, year and source",
             table(("median / p90 error, %", "rows", "gpuecon_xl", "aiconfigurator"), lines)]  # fmt: skip
 
 
@@ -742,15 +781,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--aiconfigurator-python", help="interpreter that has aiconfigurator")
     parser.add_argument("--sample", type=int, default=600, help="most rows put to aiconfigurator")
     parser.add_argument("--answers", type=Path, help="where aiconfigurator's answers are kept and, for the same questions, read again")
+    parser.add_argument("--catalog", type=Path, help="folder with tables that replace the shipped ones, such as constants fitted without a source")
     parser.add_argument("--markdown", type=Path, help="file for the tables")
     parser.add_argument("--no-ablation", action="store_true", help="leave the equations switched off out")
     a = parser.parse_args(arguments)
     if not a.measured.is_file():
         parser.error(f"{a.measured} is no file; a CSV of measurements is due")
-    catalog = shipped()
     try:
+        catalog = gx.load_catalog(a.catalog)
         cases, left = read_cases(a.measured, catalog)
-    except BadFile as problem:
+    except GpueconError as problem:
         parser.error(str(problem))
     if not cases:
         parser.error(f"{a.measured} has no row that can be compared; {counted('left out', left)}")
@@ -785,6 +825,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     text += comparison(cases, ratios, groups)
     if reply is not None:
         text += peer_by_kind(cases, ratios["gpuecon_xl"], ratios[name], groups, catalog)
+        text += peer_nearer(cases, ratios["gpuecon_xl"], ratios[name], groups, catalog)
     print("\n\n".join(text))
     if not a.no_ablation:
         text += switched_off(cases, groups, catalog)
@@ -793,4 +834,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -6,7 +6,7 @@
     python tests/calibration/fit.py MEASURED.csv --plots DIR         # predicted against measured, residuals
 
 Here: which constants are free, what they start at, the robust regression, the cross-validation. Not here: the equations
-(they are called as the product has them, on arrays) and what a row of measurements means (`gpuecon_xl.validation`).
+(they are called as the product has them, on arrays) and what a row of measurements means (`gpuecon_xl.validation.measurement`).
 
 Each constant is the exponential of a sum: a format's, an architecture's, a class's and a class-and-format's share, each held to
 its start by a normal prior, so that a class with few measurements stays near its neighbours. No constant belongs to a model.
@@ -25,8 +25,11 @@ from typing import Any
 
 import numpy as np
 
-from gpuecon_xl import graph, load_catalog, throughput, validation
+from gpuecon_xl import graph, load_catalog, throughput
+from gpuecon_xl.equations.serving import served_tok_s_user
 from gpuecon_xl.errors import GpueconError
+from gpuecon_xl.units import KILO
+from gpuecon_xl.validation.measurement import known_engine, read_measurements
 
 HERE = Path(__file__).parent
 CATALOG = HERE.parents[1] / "catalog"
@@ -65,7 +68,7 @@ class Measurements:
     def __init__(self, path: Path) -> None:
         catalog = load_catalog(str(CATALOG))
         rows: list[dict[str, Any]] = []
-        for case in validation.cases(path):
+        for case in read_measurements(path, catalog).rows:
             try:
                 rows.append(self._row(catalog, case))
             except GpueconError:
@@ -82,11 +85,10 @@ class Measurements:
 
     @staticmethod
     def _row(catalog: Any, case: Any) -> dict[str, Any]:
-        p = throughput.predict_one(
-            catalog, case.model, case.gpu, case.precision, case.batch, case.input_tokens, case.output_tokens, case.gpus, case.tp, case.pp,
-            case.kv, case.engine, "expected",
-        )  # fmt: skip
-        s = throughput.setup(catalog, case.model, case.gpu, case.precision, case.kv, case.engine, "expected")
+        engine, batch = known_engine(catalog, case.engine), None if case.batch is None else round(case.batch)
+        load = (batch, round(case.input_tokens), round(case.output_tokens))
+        p = throughput.predict_one(catalog, case.model, case.gpu, case.precision, *load, case.gpus, case.tp, case.pp, case.kv, engine, "expected")
+        s = throughput.setup(catalog, case.model, case.gpu, case.precision, case.kv, engine, "expected")
         kernel = graph.plan(("kernel_used",), tuple(s.values))(*s.values.values())[0]
         return {
             **{k: v for k, v in s.values.items() if not isinstance(v, str)},
@@ -94,8 +96,8 @@ class Measurements:
             "architecture": ARCHITECTURE.get(s.gpu["efficiency_class"], s.gpu["efficiency_class"]),
             "engine": s.engine["engine"], "family": "TensorRT-LLM" if s.engine["family"] == "NIM" else s.engine["family"],
             "link": s.gpu["link"] or "none", "gpu": s.gpu["gpu"], "model": s.model["model"], "source": case.source, "group": case.group,
-            "metric": case.metric, "static": case.static, "batch": throughput.UNLIMITED if case.batch is None else case.batch,
-            "asked": 0 if case.batch is None else case.batch, "input_tokens": case.input_tokens, "output_tokens": case.output_tokens,
+            "metric": case.metric, "static": case.static, "batch": throughput.UNLIMITED if batch is None else batch,
+            "asked": batch or 0, "input_tokens": load[1], "output_tokens": load[2],
             "gpus": case.gpus, "tp": p.tp, "pp": p.pp, "measured": case.value,
         }  # fmt: skip
 
@@ -223,18 +225,11 @@ class Fit:
         values["batch"] = self._asked
         with np.errstate(all="ignore"):
             out, user, prefill, ttft, most, _ = self.plan(*(values[k] for k in self.names))
-            return validation.in_the_metric_of(
-                self.metric,
-                self.data.number["static"] > 0,
-                out,
-                user,
-                prefill,
-                ttft,
-                most,
-                self._asked,
-                values["input_tokens"],
-                values["output_tokens"],
-            )
+            tokens_in, tokens_out = values["input_tokens"], values["output_tokens"]
+            served = served_tok_s_user(np.minimum(self._asked, most), out, tokens_in, tokens_out, prefill, user)
+            kinds = [self.metric == m for m in ("output_tok_s_total", "total_tok_s", "prefill_tok_s", "ttft_ms")]
+            one_user = np.where(self.data.number["static"] > 0, user, served)
+            return np.select(kinds, [out, out * (1 + tokens_in / tokens_out), prefill, KILO * ttft], one_user)
 
     def solve(self, train: np.ndarray, theta: np.ndarray | None = None, rounds: int = 40) -> np.ndarray:
         """Levenberg and Marquardt on the pseudo-Huber loss with the priors; derivatives block by block."""

@@ -48,6 +48,7 @@ INPUT_SHEETS = {"Assumptions", "Prices", "Cards", "Models", "Constants", "Market
 
 # Columns that people edit on the other sheets; those of the catalogue's tables are all inputs.
 MORE_INPUTS = {
+    "Measured": {"id"},
     "Speed": {"model", "gpu", "precision", "kv", "batch", "input_tokens", "output_tokens", "gpus"},
     "Scaling": {"gpu", "model", "precision", "kv", "tp", "batch", "input_tokens", "output_tokens"},
     "FitMatrix": {"model"},
