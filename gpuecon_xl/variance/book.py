@@ -180,7 +180,7 @@ class _Book:
                         self.put(6, new, align="right", text_wrap=True)
                         self.put(7, cell.unit, font_color=_GREY, align="right")
                         self.put(8, cell.share, _SHARE, align="right")
-                    self.put(9, change.source)
+                    self.put(9, change.source, text_wrap=True, indent=1)
                     self.put(10, change.as_of)
                     self.row += 1
 

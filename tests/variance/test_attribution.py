@@ -183,7 +183,7 @@ def test_books_saved_by_libreoffice(three: tuple[list[Path], gx.Variance], tmp_p
 # ------------------------------------------------------------------------------------------------ random edits
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_sums_are_exact_for_random_edits(templates: dict[str, Path], tmp_path: Path, seed: int) -> None:
     lang = ("en", "de", "da")[seed % 3]
     e = Edited(templates[lang])
@@ -205,7 +205,7 @@ def _ends(found: gx.Variance) -> list[_End]:
     return [_End(x) for x in found.workloads]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(12))
 def test_changes_turn_the_old_into_the_new(templates: dict[str, Path], tmp_path: Path, seed: int) -> None:
     """Made one after another, all changes give the new tables, row by row; in both directions."""
     e = Edited(templates["en"])
