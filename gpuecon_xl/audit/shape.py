@@ -8,7 +8,7 @@ one (an older version) is held against itself: the formula that a column has in 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gpuecon_xl import formula
@@ -110,12 +110,27 @@ def shape_of(book: OpenBook, texts: Texts) -> Shape:
     for ws in book.formulas.worksheets:
         names |= {n: None for n in ws.defined_names if n not in names}
     shape = Shape(book, spec, current, properties.get("gpuecon_version", ""), Where(regions, names, titles), sheets=sheets)
-    shape.tables = {n: (s, t) for n, (s, t, _, _) in placed.items()}
+    shape.tables = {n: (s, t if current else as_made(book, n, t)) for n, (s, t, _, _) in placed.items()}
     for name, region in book.regions.items():
         for column, at in region.columns.items():
             _expect(shape, name, region, column, at)
     _expect_free(shape)
     return shape
+
+
+def as_made(book: OpenBook, name: str, t: TableSpec) -> TableSpec:
+    """A table as an older book has it: what people edit today may have been a formula then."""
+    region = book.regions.get(name)
+    if region is None:
+        return t
+    cells = book.formulas[region.sheet]._cells
+
+    def computed(column: str) -> bool:
+        at = region.columns.get(column)
+        rows = range(region.first, region.first + region.count)
+        return at is not None and sum(bool(formula_text(cells.get((r, at)))) for r in rows) * MOST > region.count
+
+    return replace(t, columns=[c for c in t.columns if c.kind != "input" or not computed(c.name)])
 
 
 def _expect(shape: Shape, table: str, region: Region, column: str, at: int) -> None:

@@ -280,7 +280,7 @@ def test_wheel_is_pure_and_holds_every_file(wheel: Path) -> None:
         held = {n: z.read(n) for n in z.namelist() if ".dist-info/" not in n}
     files = [p for p in (ROOT / "gpuecon_xl").rglob("*") if p.is_file() and "__pycache__" not in p.parts]
     wanted = {p.relative_to(ROOT).as_posix(): p.read_bytes() for p in files}
-    wanted |= {f"gpuecon_xl/_catalog/{p.name}": p.read_bytes() for p in (ROOT / "catalog").iterdir()}
+    wanted |= {f"gpuecon_xl/_catalog/{p.relative_to(ROOT / 'catalog').as_posix()}": p.read_bytes() for p in (ROOT / "catalog").rglob("*.csv")}
     assert held == wanted
 
 

@@ -15,6 +15,7 @@ from gpuecon_xl.catalog import shipped
 from gpuecon_xl.lang import LANGUAGES, load
 from gpuecon_xl.reader import book_values, open_book
 from gpuecon_xl.schema import TABLES
+from gpuecon_xl.sheets.info import origin
 
 
 def table(book: Any, name: str) -> list[dict[str, Any]]:
@@ -23,6 +24,11 @@ def table(book: Any, name: str) -> list[dict[str, Any]]:
     left, top, right, bottom = range_boundaries(ws.tables[name].ref)
     heads = [ws.cell(top, c).value for c in range(left, right + 1)]
     return [{h: ws.cell(r, left + i) for i, h in enumerate(heads)} for r in range(top + 1, bottom + 1)]
+
+
+def origins(cell: Any) -> list[str]:
+    """The sources of a row; files of one repository are one source."""
+    return [origin(s.strip()) for s in str(cell.value).split(" ; ")]
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
@@ -36,11 +42,10 @@ def test_each_source_leads_to_its_first_row(books: dict[str, Any], lang: str) ->
         kind = titles[used[1]]
         sheet, _, cell = row["first"].value.rpartition("!")
         assert row["first"].hyperlink.location == f"'{sheet}'!{cell}"
-        stands = str(book[sheet][cell].value)
-        assert row["source"].value in stands.split(" ; "), (row["first"].value, stands)
-        of_kind = [str(r["source"].value).split(" ; ") for r in table(book, kind.book_name) if r["source"].value]
+        assert row["source"].value in origins(book[sheet][cell]), (row["first"].value, book[sheet][cell].value)
+        of_kind = [origins(r["source"]) for r in table(book, kind.book_name) if r["source"].value]
         assert sum(row["source"].value in s for s in of_kind) == int(used[2])
-        assert next(r["source"].coordinate for r in table(book, kind.book_name) if row["source"].value in str(r["source"].value).split(" ; ")) == cell
+        assert next(r["source"].coordinate for r in table(book, kind.book_name) if row["source"].value in origins(r["source"])) == cell
         counted[kind.name] += int(used[2])
     for name, count in counted.items():
         assert count >= sum(bool(r["source"]) for r in shipped().rows(name)), name

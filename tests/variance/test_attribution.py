@@ -164,6 +164,7 @@ def test_interaction_falls_on_the_later_change(templates: dict[str, Path], tmp_p
 
 @needs_libreoffice
 @pytest.mark.libreoffice
+@pytest.mark.long
 def test_books_saved_by_libreoffice(three: tuple[list[Path], gx.Variance], tmp_path: Path) -> None:
     """LibreOffice saves each stage and calculates it; effects are the differences of its own Matrix cells."""
     stages, by_openpyxl = three
@@ -183,7 +184,7 @@ def test_books_saved_by_libreoffice(three: tuple[list[Path], gx.Variance], tmp_p
 # ------------------------------------------------------------------------------------------------ random edits
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(1))
 def test_sums_are_exact_for_random_edits(templates: dict[str, Path], tmp_path: Path, seed: int) -> None:
     lang = ("en", "de", "da")[seed % 3]
     e = Edited(templates[lang])
