@@ -11,6 +11,11 @@ from gpuecon_xl.quantity import Num, quantity
 from gpuecon_xl.units import BYTES_16_BIT, FLOP_PER_MAC, GIGA, HALF, KEY_AND_VALUE, KILO, MEGA, TINY
 
 
+def overlapped(reads_s: Num, arithmetic_s: Num, overlap: Num) -> Num:
+    """Time of reads beside arithmetic: the longer, and of the shorter what does not hide behind it; an equation's part."""
+    return maximum(reads_s, arithmetic_s) + (1 - overlap) * minimum(reads_s, arithmetic_s)
+
+
 @quantity("sequence", "max(admitted / replicas, 1)")
 def sequences_replica(admitted: Num, replicas: Num) -> Num:
     """Sequences that a working replica decodes together.
@@ -301,7 +306,7 @@ def linear_step_s(decode_weights_s: Num, decode_linear_s: Num, overlap: Num) -> 
 
     Source: the ideal roofline is Williams et al. 2009; the engine's share of it in ``catalog/engines.csv``.
     """
-    return maximum(decode_weights_s, decode_linear_s) + (1 - overlap) * minimum(decode_weights_s, decode_linear_s)
+    return overlapped(decode_weights_s, decode_linear_s, overlap)
 
 
 @quantity("s", "linear_step_s + decode_kv_s + decode_attention_s; overlap = 1: max(all reads, all arithmetic)")

@@ -5,6 +5,7 @@ Here: pure functions. Not here: the decode step (`decode`), the serving loop (`s
 
 from __future__ import annotations
 
+from gpuecon_xl.equations.decode import overlapped
 from gpuecon_xl.ops import both, ceil, exp, maximum, minimum, where
 from gpuecon_xl.quantity import Num, quantity
 from gpuecon_xl.units import FLOP_PER_MAC, GIGA, HALF, KEY_AND_VALUE, KILO, TINY
@@ -160,7 +161,7 @@ def prefill_s(
     Source: the sum of its parts; reads and arithmetic of linear layers overlap as in `linear_step_s`.
     """
     linear = prompt_tokens * prefill_linear_s_token
-    layers = maximum(linear, prefill_weights_s) + (1 - overlap) * minimum(linear, prefill_weights_s)
+    layers = overlapped(linear, prefill_weights_s, overlap)
     rest = prompt_tokens * (prefill_s_token - prefill_linear_s_token)
     return pipeline_fill * (layers + rest + prefill_chunks * (fixed_step_s + collectives * collective_start_s))
 

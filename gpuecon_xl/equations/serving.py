@@ -6,6 +6,7 @@ Closed loop: `admitted` requests run at all times, each with `input_tokens` in a
 
 from __future__ import annotations
 
+from gpuecon_xl.equations.decode import overlapped
 from gpuecon_xl.ops import both, either, floor, maximum, minimum, where
 from gpuecon_xl.quantity import Num, quantity
 from gpuecon_xl.units import GIGA, HALF, HOURS_MONTH, KILO, SECONDS_HOUR, TINY
@@ -76,7 +77,7 @@ def interleave_s(
     own = prompt_tokens_step * prefill_s_token / pp
     linear = prompt_tokens_step * prefill_linear_s_token / pp
     together = decode_linear_s + linear
-    mixed = maximum(decode_weights_s, together) + (1 - overlap) * minimum(decode_weights_s, together)
+    mixed = overlapped(decode_weights_s, together, overlap)
     return where(either(overlap >= 1, both(tp_factor > 0, tp > 1)), own, mixed - linear_step_s + own - linear)
 
 

@@ -33,7 +33,7 @@ from gpuecon_xl.validation.measurement import known_engine, read_measurements
 
 HERE = Path(__file__).parent
 CATALOG = HERE.parents[1] / "catalog"
-MOST_EFFICIENT = 0.95  # the catalogue's efficiency_most
+MOST_EFFICIENT = float(load_catalog(str(CATALOG)).assumption("efficiency_most"))
 HUBER = 0.12  # errors beyond 12 % count less and less
 THIN = 20  # measurements below which a class and format leans on its class
 
