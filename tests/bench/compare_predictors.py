@@ -31,7 +31,10 @@ import gpuecon_xl as gx
 from gpuecon_xl import graph, throughput
 from gpuecon_xl.catalog import Catalog
 from gpuecon_xl.equations.memory import kernel_used
-from gpuecon_xl.errors import BadFile, GpueconError, NameNotFound
+from gpuecon_xl.errors import BadFile, GpueconError
+from gpuecon_xl.lang import load
+from gpuecon_xl.validation.comparison import classes_of, predicted_value
+from gpuecon_xl.validation.measurement import Measurement, known_engine, read_measurements
 
 # ------------------------------------------------------------------------------------------------ measurements
 
@@ -39,63 +42,14 @@ CSV_COLUMNS = (
     *("gpu", "gpu_count", "tp", "pp", "model", "precision_weights", "kv_precision", "engine", "batch_or_concurrency", "input_tokens"),
     *("output_tokens", "metric", "value", "date", "source_url", "note"),
 )
-GPU_NAMES = {
-    "H100": "H100 SXM",
-    "H200": "H200 SXM",
-    "A100": "A100 SXM 80GB",
-    "RTX PRO 6000 Blackwell": "RTX PRO 6000 Blackwell Server",
-    "Tesla T4": "T4",
-    "Tesla V100-SXM2-16GB": "V100 SXM",
-    "Tesla V100-SXM2-32GB": "V100 SXM",
-}
-MODEL_NAMES = (  # labels of MLPerf results and spellings of some sources
-    (re.compile(r"^llama2-70b"), "meta-llama/Llama-2-70b-chat-hf"),
-    (re.compile(r"^llama3[._]1-405b(?!_pruned)"), "meta-llama/Llama-3.1-405B-Instruct"),
-    (re.compile(r"^llama3[._]1-70b"), "meta-llama/Llama-3.1-70B-Instruct"),
-    (re.compile(r"^llama3[._]1-8b"), "meta-llama/Llama-3.1-8B-Instruct"),
-    (re.compile(r"^mixtral-8x7b$"), "mistralai/Mixtral-8x7B-Instruct-v0.1"),
-    (re.compile(r"^deepseek-r1$"), "deepseek-ai/DeepSeek-R1"),
-    (re.compile(r"^zhipuai/GLM-5$"), "zai-org/GLM-5"),
-    (re.compile(r"^Qwen3\.8-27B"), "Qwen/Qwen3.6-27B"),
-    (re.compile(r"^Qwen3-Coder-Next-80B-A3B$"), "Qwen/Qwen3-Coder-Next"),
-)
-MLPERF_TOKENS = {  # mean prompt and answer of the task's data set
-    "llama2-70b": (222, 294),
-    "llama3.1-405b": (9429, 685),
-    "llama3_1-405b": (9429, 685),
-    "llama3.1-8b": (871, 128),
-    "llama3_1-8b": (871, 128),
-    "llama3_1-70b": (222, 294),
-    "mixtral-8x7b": (427, 145),
-    "deepseek-r1": (804, 4043),
-}
-MOE_NAME = re.compile(r"mixtral|-a\d+b|deepseek|kimi|glm|minimax|gpt-oss|llama-4|qwen3-coder|next|laguna|ling-", re.IGNORECASE)
-STATIC_ENGINES = ("tensorrt-llm 0.9", "llama.cpp", "llamafile", "ollama", "exllama", "mlc", "transformers")
-SHORT_PROMPT, SHORT_ANSWER, LOCALSCORE_PROMPT = 64, 128, 1024  # where a source leaves a length out
-TTFT_CONCURRENCY = 8  # a first token waits in a queue beyond
 
 
 @dataclass(frozen=True)
-class Case:
-    """One measurement, with the arguments of a prediction."""
+class Case(Measurement):
+    """A measurement with what the tables tell apart, its engine as the catalogue knows it."""
 
-    model: str
-    gpu: str
-    precision: str
-    kv: str | None
-    engine: str | None
-    gpus: int
-    tp: int | None
-    pp: int
-    batch: float | None
-    input_tokens: float
-    output_tokens: float
-    metric: str
-    value: float
-    static: bool
     moe: bool
     year: str
-    group: tuple[str, str, str, str]
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -108,142 +62,24 @@ class LeftOutError(Exception):
     """A row that cannot be compared, and why."""
 
 
-def number(text: str) -> float | None:
-    """The number in a cell, or None where it is blank."""
-    return float(text) if text.strip() else None
-
-
-def source_of(url: str) -> str:
-    """The repository or the site that a measurement comes from."""
-    repository = re.match(r"https?://(?:raw\.)?github(?:usercontent)?\.com/([^/]+/[^/]+)", url)
-    return repository.group(1) if repository else "/".join(re.sub(r"^https?://(www\.)?", "", url).split("/")[:2])
-
-
-def comparable(row: Mapping[str, str]) -> None:
-    """Refuse a measurement whose conditions no predictor can know."""
-    note, metric = row["note"], row["metric"]
-    batch, value = number(row["batch_or_concurrency"]), number(row["value"])
-    if value is None or value <= 0:
-        raise LeftOutError("no value")
-    if re.search(r"poisson|load-limited", note, re.IGNORECASE):
-        raise LeftOutError("load limited by its arrivals")
-    if "CPU-bound" in note:
-        raise LeftOutError("limited by its client")
-    if batch is None and (metric == "decode_tok_s_single" or re.search(r"concurrency[a-z ]*not (in|seen)|batch and .*not in stored", note)):
-        raise LeftOutError("concurrency not stated")
-    experts_over = re.search(r"moe_tp=(\d+)", note)
-    if experts_over and row["gpu_count"] and int(experts_over[1]) > float(row["gpu_count"]):
-        raise LeftOutError("more cards share the experts than are counted")
-    if MOE_NAME.search(row["model"]) and "dummy weights" in note:
-        raise LeftOutError("experts with dummy weights, which are not routed as real ones")
-
-
-def lengths(row: Mapping[str, str], source: str, metric: str, batch: float | None) -> tuple[float, float]:
-    """Tokens of prompt and answer; what a source leaves out is filled where its kind of test fixes it."""
-    tokens_in, tokens_out = number(row["input_tokens"]), number(row["output_tokens"])
-    if "MLPerf" in row["note"]:
-        known = next((v for k, v in MLPERF_TOKENS.items() if row["model"].startswith(k)), None)
-        if known is None or "pruned" in row["model"]:
-            raise LeftOutError("lengths not stated")
-        tokens_in = known[0] if tokens_in is None else tokens_in
-        tokens_out = known[1] if tokens_out is None else tokens_out
-    if metric == "prefill_tok_s":
-        local = "localscore" in row["note"].lower() or "localscore" in source
-        tokens_in, tokens_out = tokens_in or (LOCALSCORE_PROMPT if local else None), 1
-    elif metric == "decode_tok_s_single" and (batch or 1) <= 1:
-        if tokens_in is None:
-            tokens_in = SHORT_ANSWER if tokens_out is None else SHORT_PROMPT
-        tokens_out = tokens_out or SHORT_ANSWER
-    elif tokens_in is None and "short prompt" in row["note"]:
-        tokens_in = SHORT_PROMPT
-    if metric == "ttft_ms" and tokens_out is None:
-        tokens_out = SHORT_ANSWER
-    if tokens_in is None or tokens_out is None or (not tokens_out and metric.endswith("_total") | (metric == "total_tok_s")):
-        raise LeftOutError("lengths not stated")
-    return tokens_in, tokens_out
-
-
-def precision_of(row: Mapping[str, str]) -> str:
-    """Format of the weights; MLPerf names the format of the start, not of the run."""
-    if row["precision_weights"]:
-        return row["precision_weights"]
-    if "MLPerf" in row["note"] and "RTX" not in row["gpu"]:
-        return "nvfp4" if re.search(r"B200|B300", row["gpu"]) else "fp8"
-    if "MLPerf" not in row["note"] and re.search(r"unquanti[sz]ed|precision not stated", row["note"]):
-        return "bf16"
-    raise LeftOutError("format of the weights not stated")
-
-
-def engine_of(row: Mapping[str, str], catalog: Catalog) -> str | None:
-    """The engine as the catalogue knows it, with its year where no version is stated."""
-    engine = row["engine"]
-    if "MLPerf" in row["note"] and not engine:
-        engine = "vLLM" if re.match(r"MI\d", row["gpu"]) else "TensorRT-LLM"
-    if engine and not re.search(r"\d", engine) and row["date"][:4] in ("2023", "2024"):
-        engine += " (2024)"
-    try:
-        throughput.find_engine(catalog, engine)
-    except NameNotFound:
-        return None
-    return engine or None
-
-
-def case_of(row: Mapping[str, str], catalog: Catalog) -> Case:
-    """A measurement as a case, or `LeftOutError`."""
-    comparable(row)
-    source, metric = source_of(row["source_url"]), row["metric"]
-    value, batch = float(row["value"]), number(row["batch_or_concurrency"])
-    static = source.startswith("argonne") or any(e in row["engine"].lower() for e in STATIC_ENGINES)
-    decode_only = "S_TG" in row["note"] or source in ("voipmonitor/rtx6kpro", "ggml-org/llama.cpp")
-    if metric == "output_tok_s_total" and batch and decode_only:
-        metric, value, static = "decode_tok_s_single", value / batch, True
-    tokens_in, tokens_out = lengths(row, source, metric, batch)
-    if metric == "ttft_ms" and (batch is None or batch > (1 if static else TTFT_CONCURRENCY)):
-        raise LeftOutError("first token at a concurrency where it queues")
-    if metric == "prefill_tok_s" and batch is None:
-        batch = 1
-    precision = precision_of(row)
-    gpus, tp, pp = (None if (n := number(row[c])) is None else int(n) for c in ("gpu_count", "tp", "pp"))
-    gpus, pp = gpus or 1, pp or 1
-    if tp and tp * pp > gpus:
-        pp = max(1, gpus // tp)
-    model = next((name for pattern, name in MODEL_NAMES if pattern.search(row["model"])), row["model"])
-    return Case(
-        model=model,
-        gpu=GPU_NAMES.get(row["gpu"], row["gpu"]),
-        precision=precision,
-        kv=row["kv_precision"] or None,
-        engine=engine_of(row, catalog),
-        gpus=gpus,
-        tp=tp,
-        pp=pp,
-        batch=batch,
-        input_tokens=tokens_in,
-        output_tokens=tokens_out,
-        metric=metric,
-        value=value,
-        static=static,
-        moe=bool(MOE_NAME.search(row["model"])),
-        year=row["date"][:4],
-        group=(source, row["gpu"], model, precision),
-    )
-
-
 def read_cases(path: Path, catalog: Catalog) -> tuple[list[Case], Counter[str]]:
     """All cases of a file, and how many rows were left out for which reason."""
-    cases: list[Case] = []
-    left: Counter[str] = Counter()
     with path.open(newline="", encoding="utf-8") as file:
         reader = csv.DictReader(file)
         missing = [c for c in CSV_COLUMNS if c not in (reader.fieldnames or ())]
         if missing:
             raise BadFile(f"{path} has no column {', '.join(missing)}; its header must be that of a table of measurements")
+        years = {}
         for row in reader:
-            try:
-                cases.append(case_of(row, catalog))
-            except LeftOutError as reason:
-                left[str(reason)] += 1
-    return cases, left
+            years[reader.line_num] = row["date"][:4]
+    found = read_measurements(path, catalog)
+    texts = load("en")
+    cases = []
+    for m in found.rows:
+        engine = known_engine(catalog, m.engine)
+        of_model = classes_of(m, catalog, engine)["moe"]
+        cases.append(Case(**{**vars(m), "engine": engine}, moe=of_model == "moe", year=years[m.line]))
+    return cases, Counter({texts(f"validate.left_{code}"): len(lines) for code, lines in found.left_out.items()})
 
 
 # ------------------------------------------------------------------------------------------------ predictors
@@ -264,28 +100,10 @@ class Figures:
 FIGURES = tuple(Figures.__annotations__)
 
 
-def compared(case: Case, f: Any) -> float:
-    """The figure that stands against the measurement.
-
-    While a server reads other requests' prompts an answer's tokens come slower than in a pure decode step. The closed
-    loop's time of a request less its own prompt, over its tokens, is that slower time; it is never below a pure step.
-    """
-    if case.metric == "ttft_ms":
-        return float(f.ttft_s * 1000)
-    if case.metric != "decode_tok_s_single":
-        return float({"output_tok_s_total": f.output_tok_s, "total_tok_s": f.total_tok_s, "prefill_tok_s": f.prefill_tok_s}[case.metric])
-    if case.static:
-        return float(f.decode_tok_s_user)
-    assert case.batch is not None
-    running = min(case.batch, f.batch_max) if f.batch_max >= 1 else case.batch
-    token_s = running / f.output_tok_s - case.input_tokens / f.prefill_tok_s / case.output_tokens
-    return 1 / max(token_s, 1 / float(f.decode_tok_s_user))
-
-
 def product(case: Case, mode: str, catalog: Catalog) -> float:
     """This product's own answer."""
     p = gx.predict(case.model, case.gpu, case.precision, kv=case.kv, engine=case.engine, mode=mode, catalog=catalog, **case.arguments)
-    return compared(case, p)
+    return predicted_value(case, p)
 
 
 def bandwidth_over_weights(case: Case, catalog: Catalog) -> float:
@@ -428,7 +246,7 @@ class WithoutEquation:
             raise throughput.too_big(s, gpus, a["input_tokens"] + a["output_tokens"])
         load = (best[1] if a["batch"] is None else asked, a["input_tokens"], a["output_tokens"], gpus, *best[2:])
         got = dict(zip(throughput.OUTPUTS, s.run(*s.carried, *load), strict=True))
-        return compared(case, Figures(*(got[n] for n in FIGURES)))
+        return predicted_value(case, Figures(*(got[n] for n in FIGURES)))
 
 
 # ------------------------------------------------------------------------------------------------ the peer
