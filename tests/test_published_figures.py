@@ -165,7 +165,7 @@ def test_70b_int4_on_h100_and_pro_6000() -> None:
     pro = gx.predict("Llama 3.3 70B", SERVER, "int4")
     assert pro.decode_tok_s_user == pytest.approx(31, rel=0.1)
     assert h100.low <= 60 <= h100.high
-    assert 1.5 <= h100.decode_tok_s_user / pro.decode_tok_s_user <= 60 / 31  # the two figures are 1.94 apart themselves
+    assert 1.5 <= h100.decode_tok_s_user / pro.decode_tok_s_user <= 1.9
 
 
 @pytest.mark.parametrize("batch", [1, 8, 32, 64])

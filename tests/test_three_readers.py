@@ -97,7 +97,8 @@ def test_edited_books_in_libreoffice_and_in_the_core(read: list[Reading]) -> Non
     for what in ("differ", "unknown"):
         bad = [r for r in edited if getattr(r, what)]
         assert not bad, _told(bad, what)
-    # most cells stay figures
+    # rows that cannot be computed are among them, and most cells stay figures
+    assert any(r.errors for r in edited)
     assert all(r.errors < r.cells / 5 for r in edited)
 
 
