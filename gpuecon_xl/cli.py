@@ -843,9 +843,10 @@ def _make_demo(folder: Path, force: bool) -> tuple[dict[Path, dict[str, int]], l
     import tempfile
 
     from gpuecon_xl.catalog import shipped
+    from gpuecon_xl.files import check_target
     from gpuecon_xl.lang import LANGUAGES
     from gpuecon_xl.reader import book_values, read_catalog
-    from gpuecon_xl.writer import check_target, write_template
+    from gpuecon_xl.writer import write_template
 
     names = [*(f"gpuecon-{lang}.xlsx" for lang in LANGUAGES), "gpuecon-en-edited.xlsx"]
     if folder.is_dir():

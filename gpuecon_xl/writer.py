@@ -7,10 +7,10 @@ The same input gives the same bytes; a file is written beside its place and move
 from __future__ import annotations
 
 import datetime as dt
-import os
 import re
-import tempfile
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from gpuecon_xl import __version__, formula
 from gpuecon_xl.catalog import Catalog, blank_counts_as_zero
 from gpuecon_xl.cells import Cells, plain
 from gpuecon_xl.errors import BadFile
+from gpuecon_xl.files import check_target, written_whole
 from gpuecon_xl.lang import Texts, load
 from gpuecon_xl.ops import Expr
 from gpuecon_xl.schema import Field
@@ -71,32 +72,32 @@ def write_template(path: Path, *, catalog: Catalog, lang: str = "en", flavour: s
         raise BadFile(f"flavour {flavour[:20]!r} does not exist; one of {', '.join(books.FLAVOURS)} is due")
     spec = books.build(catalog, lang, flavour)
     cells = books.values_of(spec, catalog)
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".gpuecon-") as folder:
-        part = Path(folder) / "book.xlsx"
+    with written_whole(path) as (part,):
         counts = _Writer(part, spec, cells, catalog, texts).write()
         if flavour == "lite":  # last: nothing may save the file after its add-in parts are in
             from gpuecon_xl.carriers import lite
 
             lite.inject(part, lite.main_py(catalog))
-        os.replace(part, path)
     counts["bytes"] = path.stat().st_size
     return counts
 
 
-def check_target(path: Path, force: bool) -> None:
-    """A place that can be written: its folder exists, and nothing is lost."""
-    if not path.parent.is_dir():
-        raise BadFile(f"{path}: the folder {path.parent} does not exist; make it first")
-    if path.is_dir():
-        raise BadFile(f"{path} is a folder; the name of a file is due")
-    if path.exists() and not force:
-        raise BadFile(f"{path} exists already; choose another name or give --force")
+# text stays text, whatever it looks like
+TEXT_STAYS_TEXT = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
+
+
+@contextmanager
+def book_of_values(path: Path) -> Iterator[Any]:
+    """A workbook without formulas of people's text, in the product's name; its file is there whole or not at all."""
+    with written_whole(path) as (part,), xlsxwriter.Workbook(str(part), TEXT_STAYS_TEXT) as book:
+        book.set_properties({"title": "gpuecon_xl", "author": "gpuecon_xl", "created": CREATED, "comments": f"gpuecon_xl {__version__}"})
+        yield book
 
 
 class _Writer:
     def __init__(self, path: Path, book: BookSpec, cells: Cells, catalog: Catalog, texts: Texts) -> None:
         self.book, self.cells, self.catalog, self.texts = book, cells, catalog, texts
-        self.wb = xlsxwriter.Workbook(str(path), {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False})
+        self.wb = xlsxwriter.Workbook(str(path), TEXT_STAYS_TEXT)
         self._formats: dict[tuple[Any, ...], Any] = {}
         self.sheets: dict[str, Any] = {}
         self.places = {name: (s, t, r, c) for name, (s, t, r, c) in book.all_tables().items()}

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpuecon_xl.errors import BadFile
-from gpuecon_xl.lang import LANGUAGES, load
+from gpuecon_xl.files import check_target, write_all
+from gpuecon_xl.lang import language, load
 
 if TYPE_CHECKING:
     from gpuecon_xl.audit.whole import Audit
@@ -44,9 +43,7 @@ def run(
     if not args.book.strip():
         raise BadFile("BOOK is empty; the path of a workbook is due")
     path = Path(args.book)
-    lang = args.lang.strip().lower() if args.lang is not None else None
-    if lang is not None:
-        load(lang if lang in LANGUAGES else args.lang)
+    lang = None if args.lang is None else language(args.lang)
     targets = _targets(args, path)
     from gpuecon_xl.audit.outputs import fix_list, sarif
     from gpuecon_xl.audit.whole import audit_book
@@ -54,7 +51,7 @@ def run(
     with busy(f"Checking {path.name}"):
         audit = audit_book(path, lang)
     forms: dict[str, Any] = {"json": audit.to_dict(), "sarif": sarif(audit)}
-    _write({target: forms[form] for form, target in targets.items()})
+    write_all({target: _document(forms[form]) for form, target in targets.items()})
     printed = [form for form in forms if getattr(args, form) == STDOUT]
     if args.fix_list:
         for line in fix_list(audit):
@@ -70,8 +67,6 @@ def run(
 
 def _targets(args: argparse.Namespace, book: Path) -> dict[str, Path]:
     """Files to write, checked."""
-    from gpuecon_xl.writer import check_target
-
     if args.json == STDOUT and args.sarif == STDOUT:
         raise BadFile("--json and --sarif cannot both be printed; the name of a file is due for one of them")
     if args.fix_list and STDOUT in (args.json, args.sarif):
@@ -93,16 +88,8 @@ def _targets(args: argparse.Namespace, book: Path) -> dict[str, Path]:
     return targets
 
 
-def _write(forms: dict[Path, Any]) -> None:
-    """Each file beside its place, moved there when all are whole."""
-    with ExitStack() as folders:
-        parts: dict[Path, Path] = {}
-        for target, thing in forms.items():
-            folder = folders.enter_context(tempfile.TemporaryDirectory(dir=target.parent, prefix=".gpuecon-"))
-            parts[target] = Path(folder) / "findings"
-            parts[target].write_text(json.dumps(thing, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
-        for target, part in parts.items():
-            os.replace(part, target)
+def _document(thing: Any) -> bytes:
+    return (json.dumps(thing, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
 
 
 def _say(audit: Audit, table: Callable[[Sequence[str], Sequence[Sequence[str]]], None]) -> None:

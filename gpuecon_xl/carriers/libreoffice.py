@@ -30,9 +30,7 @@ bridge loses the type of a nested sequence; declared as nested sequence, a singl
 
 from __future__ import annotations
 
-import os
 import struct
-import tempfile
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -132,19 +130,16 @@ def build_oxt(path: Path, force: bool = False) -> dict[str, int]:
     -------
     Counts: functions, languages, files, bytes. The same package and catalogue give the same bytes.
     """
+    from gpuecon_xl.files import check_target, written_whole
     from gpuecon_xl.lang import LANGUAGES
-    from gpuecon_xl.writer import check_target
 
     check_target(path, force)
     parts = extension_parts()
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".gpuecon-") as folder:
-        part = Path(folder) / "addin.oxt"
-        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, text in parts.items():
-                info = zipfile.ZipInfo(name, date_time=(2026, 11, 30, 0, 0, 0))  # a file's dates must not change its bytes
-                info.compress_type, info.create_system, info.external_attr = zipfile.ZIP_DEFLATED, 3, 0o644 << 16
-                archive.writestr(info, text.encode("utf-8"))
-        os.replace(part, path)
+    with written_whole(path) as (part,), zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in parts.items():
+            info = zipfile.ZipInfo(name, date_time=(2026, 11, 30, 0, 0, 0))  # a file's dates must not change its bytes
+            info.compress_type, info.create_system, info.external_attr = zipfile.ZIP_DEFLATED, 3, 0o644 << 16
+            archive.writestr(info, text.encode("utf-8"))
     return {"functions": len(FUNCTIONS) + 1, "languages": len(LANGUAGES), "files": len(parts), "bytes": path.stat().st_size}
 
 

@@ -34,8 +34,6 @@ import datetime as dt
 import hashlib
 import io
 import json
-import os
-import tempfile
 import zipfile
 import zlib
 from pathlib import Path
@@ -46,6 +44,7 @@ from gpuecon_xl import __version__
 from gpuecon_xl.carriers.texts import WHY, WHY_ARGUMENTS, WHY_PURPOSE, argument_text, purpose, why_text
 from gpuecon_xl.catalog import Catalog, shipped
 from gpuecon_xl.errors import BadFile
+from gpuecon_xl.files import written_whole
 from gpuecon_xl.functions_table import FUNCTIONS, Function
 from gpuecon_xl.schema import TABLES
 
@@ -299,19 +298,16 @@ def inject(path: Path, main: str | None = None) -> None:
     ours = INSTANCE.encode() in contents.get(_EXTENSION, b"")
     if not ours and any(name.startswith(_FOLDER) for name in contents):
         raise BadFile(f"{path} holds the parts of another add-in; a workbook made by this product is due")
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".gpuecon-") as folder:
-        part = Path(folder) / "book.xlsx"
-        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as out:
-            for info, data in held:
-                if info.filename in new:
-                    continue
-                if not ours and info.filename in _ENDS:
-                    more, end = _ENDS[info.filename]
-                    data = data.decode("utf-8").replace(end, more + end).encode("utf-8")
-                out.writestr(_entry(info.filename, info.date_time), data)
-            for name, text in new.items():
-                out.writestr(_entry(name), text.encode("utf-8"))
-        os.replace(part, path)
+    with written_whole(path) as (part,), zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as out:
+        for info, data in held:
+            if info.filename in new:
+                continue
+            if not ours and info.filename in _ENDS:
+                more, end = _ENDS[info.filename]
+                data = data.decode("utf-8").replace(end, more + end).encode("utf-8")
+            out.writestr(_entry(info.filename, info.date_time), data)
+        for name, text in new.items():
+            out.writestr(_entry(name), text.encode("utf-8"))
 
 
 def _entry(name: str, when: tuple[int, int, int, int, int, int] = (1980, 1, 1, 0, 0, 0)) -> zipfile.ZipInfo:

@@ -215,7 +215,7 @@ def build_addin(path: Path, force: bool = False, python: str = "pythonw") -> dic
     -------
     Counts of functions and bytes. The same bytes for the same xlwings and the same interpreter.
     """
-    from gpuecon_xl.writer import check_target
+    from gpuecon_xl.files import check_target
 
     kind = path.suffix.lower()
     if kind not in CONTAINERS:

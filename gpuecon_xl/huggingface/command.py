@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from gpuecon_xl.errors import BadFile, NameNotFound
+from gpuecon_xl.files import replace_file
 from gpuecon_xl.huggingface import row as rows
-from gpuecon_xl.quote.numbering import replace_file
 
 ACTIONS = ("add",)
 

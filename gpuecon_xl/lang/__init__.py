@@ -69,6 +69,12 @@ def load(lang: str, folder: Path | None = None) -> Texts:
     return Texts(lang, entries)
 
 
+def language(text: str) -> str:
+    """The code of a language as a person gives it: spaces around it and capitals do not matter."""
+    wanted = text.strip().lower()
+    return load(wanted if wanted in LANGUAGES else text).lang
+
+
 def _flat(path: Path, *, whole: bool = False) -> dict[str, str]:
     try:
         tree = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -5,18 +5,13 @@ Here: XlsxWriter. Not here: the draws (`draw`). The same run gives the same byte
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
-import xlsxwriter
-
-from gpuecon_xl import __version__
 from gpuecon_xl.lang import Texts
 from gpuecon_xl.montecarlo.draw import QUANTILES, Risk
 from gpuecon_xl.schema import SHARES
-from gpuecon_xl.writer import CREATED
+from gpuecon_xl.writer import book_of_values
 
 _NAVY, _GREY = "#17365D", "#595959"
 _FORMAT = {"EUR": "#,##0;-#,##0;0", "EUR/1e6 output tokens": "#,##0.000", "token/s": "#,##0", "1/year": "0.0%"}
@@ -24,12 +19,8 @@ _FORMAT = {"EUR": "#,##0;-#,##0;0", "EUR/1e6 output tokens": "#,##0.000", "token
 
 def write_risk(path: Path, found: Risk, texts: Texts) -> None:
     """Write the workbook of a run beside its place and move it there when it is whole."""
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".gpuecon-") as folder:
-        part = Path(folder) / "risk.xlsx"
-        with xlsxwriter.Workbook(str(part), {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}) as book:
-            book.set_properties({"title": "gpuecon_xl", "author": "gpuecon_xl", "created": CREATED, "comments": f"gpuecon_xl {__version__}"})
-            _Sheet(book, texts).write(found)
-        os.replace(part, path)
+    with book_of_values(path) as book:
+        _Sheet(book, texts).write(found)
 
 
 class _Sheet:

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from gpuecon_xl.errors import BadFile, BadValue
-from gpuecon_xl.lang import LANGUAGES, load
+from gpuecon_xl.files import check_target, workbook_named
+from gpuecon_xl.lang import language, load
 from gpuecon_xl.montecarlo.draw import DRAWS, QUANTILES, SEED, risk
-from gpuecon_xl.writer import check_target
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,13 +38,11 @@ def run(
     """Do it; `busy` shows that work goes on, `show` prints JSON, `table` a table."""
     target = None
     if args.out is not None:
-        target = Path(args.out)
-        if target.suffix.lower() != ".xlsx":
-            raise BadFile(f"{args.out[:200]!r} does not end in .xlsx; a name such as risk.xlsx is due")
+        target = workbook_named(args.out, "risk")
         if args.catalog is not None and target.exists() and Path(args.catalog).exists() and target.samefile(args.catalog):
             raise BadFile(f"{target} is the catalogue itself, which is never overwritten; choose another name")
         check_target(target, args.force)
-    texts = load(args.lang.strip().lower() if args.lang.strip().lower() in LANGUAGES else args.lang)
+    texts = load(language(args.lang))
     draws, seed = (_whole(text, f"--{what}") for what, text in (("draws", args.draws), ("seed", args.seed)))
     with busy(f"Drawing {draws} times"):
         found = risk(args.workload, args.build, args.rate, draws, seed, "; ".join(args.options) if args.options else None, args.catalog)

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import argparse
 import csv
-import os
-import tempfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpuecon_xl.errors import BadFile, BadValue
+from gpuecon_xl.errors import BadValue
+from gpuecon_xl.files import check_target, named, written_whole
 
 if TYPE_CHECKING:
     from gpuecon_xl.catalog import Catalog
@@ -62,16 +61,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, catalog: Callable[[argparse.Namespace], Catalog], busy: Busy, show: Callable[[Any], None], table: Table) -> None:
     """Do it; `catalog` reads what --catalog names, `show` prints JSON, `table` prints a table."""
     from gpuecon_xl import functions
-    from gpuecon_xl.lang import LANGUAGES, load
+    from gpuecon_xl.lang import language
     from gpuecon_xl.throughput import parse_number, parse_options
-    from gpuecon_xl.writer import check_target
 
     missing = [f"--{n}" for n in _REQUIRED if getattr(args, n) is None]
     if missing:
         raise BadValue(f"{', '.join(missing)} is missing; gpuecon plan --help shows an example")
-    lang = args.lang.strip().lower()
-    load(lang if lang in LANGUAGES else args.lang)
-    targets = {kind: _target(getattr(args, kind), option, suffix) for kind, option, suffix in (("out", "-o", ".xlsx"), ("csv", "--csv", ".csv"))}
+    lang = language(args.lang)
+    kinds = (("out", "-o", ".xlsx"), ("csv", "--csv", ".csv"))
+    given = {kind: getattr(args, kind) for kind, _, _ in kinds}
+    targets = {k: None if given[k] is None else named(given[k], option, suffix, "plan") for k, option, suffix in kinds}
     for target in targets.values():
         if target is not None:
             check_target(target, args.force)
@@ -93,15 +92,6 @@ def run(args: argparse.Namespace, catalog: Callable[[argparse.Namespace], Catalo
     _print(plan, words, table)
     for path, counts in written.items():
         print(f"{path}: {counts['rows']} rows, {counts['bytes'] / 1e3:.0f} kB")
-
-
-def _target(text: str | None, option: str, suffix: str) -> Path | None:
-    if text is None:
-        return None
-    path = Path(text)
-    if path.suffix.lower() != suffix and not path.is_dir():
-        raise BadFile(f"{option} {text!r} does not end in {suffix}; a name such as plan{suffix} is due")
-    return path
 
 
 def _files(plan: Plan, words: Words, targets: dict[str, Path | None]) -> dict[str, dict[str, int]]:
@@ -190,23 +180,20 @@ def write_candidates(path: Path, plan: Plan) -> dict[str, int]:
     names: dict[int, str] = {-1: ""}
     from gpuecon_xl.planning.builds import build_at
 
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".gpuecon-") as folder:
-        part = Path(folder) / "plan.csv"
-        with part.open("w", newline="", encoding="utf-8") as file:
-            out = csv.writer(file)
-            out.writerow(
-                ["gpu", "precision", "kv", "gpus", "tp", "pp", "replicas", *numbers, "rank", "reason", "beaten_by", *(f"over_{k}" for k in over)]
-            )
-            for place in range(len(c)):
-                card, precision, kv = c.combos[place // width]
-                beaten = plan.beaten_by(rank[place]) if rank[place] else -1
-                if beaten not in names:
-                    names[beaten] = build_at(c, beaten).named()
-                reason = "limits" if not rank[place] else "winner" if rank[place] == 1 else "front" if beaten < 0 else "dominated"
-                out.writerow([q.cards[card]["gpu"], q.precisions[precision]["precision"], q.kvs[kv]["precision"], *layout[place % width],
-                              *(_number(v[place]) for v in numbers.values()), rank[place] or "", reason, names[beaten],
-                              *("" if v[place] == 0 else _number(v[place]) for v in over.values())])  # fmt: skip
-        os.replace(part, path)
+    with written_whole(path) as (part,), part.open("w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file)
+        out.writerow(
+            ["gpu", "precision", "kv", "gpus", "tp", "pp", "replicas", *numbers, "rank", "reason", "beaten_by", *(f"over_{k}" for k in over)]
+        )
+        for place in range(len(c)):
+            card, precision, kv = c.combos[place // width]
+            beaten = plan.beaten_by(rank[place]) if rank[place] else -1
+            if beaten not in names:
+                names[beaten] = build_at(c, beaten).named()
+            reason = "limits" if not rank[place] else "winner" if rank[place] == 1 else "front" if beaten < 0 else "dominated"
+            out.writerow([q.cards[card]["gpu"], q.precisions[precision]["precision"], q.kvs[kv]["precision"], *layout[place % width],
+                          *(_number(v[place]) for v in numbers.values()), rank[place] or "", reason, names[beaten],
+                          *("" if v[place] == 0 else _number(v[place]) for v in over.values())])  # fmt: skip
     return {"rows": len(c), "bytes": path.stat().st_size}
 
 

@@ -6,19 +6,18 @@ Here: tables, looks, the chart. Not here: what is said (`words`), figures (`answ
 from __future__ import annotations
 
 import math
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import xlsxwriter
 
 from gpuecon_xl import __version__
+from gpuecon_xl.files import written_whole
 from gpuecon_xl.planning.answer import Plan, Ranked
 from gpuecon_xl.planning.question import LIMITS
 from gpuecon_xl.planning.words import Words
 from gpuecon_xl.quote.layout import lines
-from gpuecon_xl.writer import CREATED
+from gpuecon_xl.writer import CREATED, TEXT_STAYS_TEXT
 
 _NAVY, _GREY, _HEAD, _LINE, _GREEN, _AMBER = "#17365D", "#595959", "#DCE6F1", "#BFBFBF", "#E3F1E3", "#FBEFD9"
 _ORANGE = "#E07B39"
@@ -43,17 +42,15 @@ def write_plan(path: Path, plan: Plan, words: Words) -> dict[str, int]:
     -------
     counts of sheets, rows and bytes.
     """
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".gpuecon-") as folder:
-        part = Path(folder) / "plan.xlsx"
+    with written_whole(path) as (part,):
         rows = _Sheets(part, plan, words).write()
-        os.replace(part, path)
     return {"sheets": 3, "rows": rows, "bytes": path.stat().st_size}
 
 
 class _Sheets:
     def __init__(self, path: Path, plan: Plan, words: Words) -> None:
         self.plan, self.say = plan, words
-        self.wb = xlsxwriter.Workbook(str(path), {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False})
+        self.wb = xlsxwriter.Workbook(str(path), TEXT_STAYS_TEXT)
         self.wb.set_properties({"title": self.title(), "author": "gpuecon_xl", "created": CREATED, "comments": f"gpuecon_xl {__version__}"})
         self._formats: dict[tuple[tuple[str, Any], ...], Any] = {}
 

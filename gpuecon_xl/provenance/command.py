@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from gpuecon_xl.errors import BadFile, BadValue
-from gpuecon_xl.lang import LANGUAGES, Texts, load
+from gpuecon_xl.files import check_target, workbook_named
+from gpuecon_xl.lang import Texts, language, load
 
 WHOLE = "all"
 
@@ -65,8 +66,7 @@ def _depth(text: str) -> int | None:
 
 
 def _texts(lang: str) -> Texts:
-    wanted = lang.strip().lower()
-    return load(wanted if wanted in LANGUAGES else lang)
+    return load(language(lang))
 
 
 def add_history_arguments(parser: argparse.ArgumentParser) -> None:
@@ -104,10 +104,6 @@ def run_history(args: argparse.Namespace, busy: Busy, show: Show, table: Table, 
 def _target(args: argparse.Namespace) -> Path | None:
     if args.out is None:
         return None
-    from gpuecon_xl.writer import check_target
-
-    target = Path(args.out)
-    if target.suffix.lower() != ".xlsx":
-        raise BadFile(f"{args.out[:200]!r} does not end in .xlsx; a name such as history.xlsx is due")
+    target = workbook_named(args.out, "history")
     check_target(target, args.force)
     return target

@@ -6,18 +6,13 @@ Here: XlsxWriter. Not here: the rows (`history`). The same rows give the same by
 from __future__ import annotations
 
 import datetime as dt
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
-import xlsxwriter
-
-from gpuecon_xl import __version__
 from gpuecon_xl.catalog import Row
 from gpuecon_xl.lang import Texts
 from gpuecon_xl.provenance.history import COLUMNS, courses
-from gpuecon_xl.writer import CREATED
+from gpuecon_xl.writer import book_of_values
 
 _NAVY, _GREY = "#17365D", "#595959"
 _WIDTHS = {"gpu": 34, "channel": 22, "source": 60}
@@ -28,12 +23,8 @@ _CHART_ROWS = 19  # a chart's height and a gap
 
 def write_history(path: Path, rows: list[Row], texts: Texts) -> int:
     """Write the workbook beside its place and move it there when it is whole; the number of charts."""
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".gpuecon-") as folder:
-        part = Path(folder) / "history.xlsx"
-        with xlsxwriter.Workbook(str(part), {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}) as book:
-            book.set_properties({"title": "gpuecon_xl", "author": "gpuecon_xl", "created": CREATED, "comments": f"gpuecon_xl {__version__}"})
-            _write(book, rows, texts)
-        os.replace(part, path)
+    with book_of_values(path) as book:
+        _write(book, rows, texts)
     return len(courses(rows))
 
 

@@ -58,8 +58,8 @@ def run_quote(args: argparse.Namespace, busy: Busy, print_json: Callable[[Any], 
         return
     if not args.request or not args.out:
         raise BadFile("a request and -o OUT.xlsx are due; see gpuecon quote --help")
+    from gpuecon_xl.files import check_target
     from gpuecon_xl.quote import book, numbering, offer, pdf, source
-    from gpuecon_xl.writer import check_target
 
     request, out = Path(args.request), Path(args.out)
     if out.suffix.lower() != ".xlsx":

@@ -23,6 +23,7 @@ from typing import Any
 from gpuecon_xl import __version__
 from gpuecon_xl.catalog import Catalog
 from gpuecon_xl.errors import BadFile
+from gpuecon_xl.files import replace_file
 from gpuecon_xl.quote import book, fields, numbering, offer, source
 from gpuecon_xl.quote.seller import Seller
 
@@ -75,7 +76,7 @@ def _write(rows: list[tuple[source.Source, str]]) -> list[dict[str, Any]]:
         made = offer.make(src, _held["seller"], _held["catalog"], _held["today"]).numbered(number)
         content = book.workbook(made)
         name = file_name(number)
-        numbering.replace_file(_held["folder"] / name, content)
+        replace_file(_held["folder"] / name, content)
         sums = made.totals
         out.append({"file": name, "sha256": hashlib.sha256(content).hexdigest(), "customer": str(made.customer["name"]), "date": str(made.date),
                     "valid_until": str(made.valid_until), "language": made.lang, "currency": made.currency, "net": str(sums.net),
@@ -292,7 +293,7 @@ def _record(folder: Path, entries: list[dict[str, Any]]) -> None:
     for name, content in ((SUMMARY, summary(entries)), (LOG, log)):
         path = folder / name
         if not path.is_file() or path.read_bytes() != content:
-            numbering.replace_file(path, content)
+            replace_file(path, content)
     for note in _notes(folder):  # what they say is in the log now; the lock says that no other run works here
         note.unlink(missing_ok=True)
 

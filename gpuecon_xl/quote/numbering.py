@@ -8,28 +8,15 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from gpuecon_xl.errors import BadFile
+from gpuecon_xl.files import replace_file
 
 PATIENCE_S = 60.0
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Write a file beside its place and move it there when it is whole."""
-    handle, part = tempfile.mkstemp(dir=path.parent, prefix=".gpuecon-", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.chmod(part, 0o644)
-        os.replace(part, path)
-    except BaseException:
-        Path(part).unlink(missing_ok=True)
-        raise
 
 
 @contextmanager

@@ -6,16 +6,14 @@ Here: everything is made in memory and checked first, then written. Not here: th
 from __future__ import annotations
 
 import argparse
-import os
-import tempfile
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from gpuecon_xl.errors import BadFile, BadValue
-from gpuecon_xl.lang import LANGUAGES, load
-from gpuecon_xl.writer import check_target
+from gpuecon_xl.files import check_target, named, write_all
+from gpuecon_xl.lang import LANGUAGES, language, load
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,12 +44,10 @@ def run(args: argparse.Namespace, busy: Callable[[str], AbstractContextManager[N
         for book in (source, last):
             if book is not None and _same(target, book):
                 raise BadFile(f"{target} is the book itself; a report never overwrites it, choose another name")
-    lang = args.lang.strip().lower() if args.lang is not None else None
-    if lang is not None:
-        load(lang if lang in LANGUAGES else args.lang)
+    lang = None if args.lang is None else language(args.lang)
     texts = _book(args.texts, "--texts", "a folder") if args.texts is not None else None
-    for language in LANGUAGES if texts is not None else ():
-        load(language, texts)
+    for each in LANGUAGES if texts is not None else ():
+        load(each, texts)
     from gpuecon_xl.quote.pdf import office
     from gpuecon_xl.report import mail, pdf, picture, send
 
@@ -83,7 +79,7 @@ def run(args: argparse.Namespace, busy: Callable[[str], AbstractContextManager[N
         message = mail.message(report, files, sender, to, draft=server is None) if wants_mail else None
         if args.eml is not None and message is not None:
             made["eml"] = message.as_bytes()
-    _write({targets[k]: content for k, content in made.items()})
+    write_all({targets[k]: content for k, content in made.items()})
     told: dict[str, Any] = {
         "files": {k: str(targets[k]) for k in made},
         "lang": report.speech.lang,
@@ -142,19 +138,12 @@ def _book(text: str, option: str, what: str = "a workbook") -> Path:
 
 
 def _targets(args: argparse.Namespace) -> dict[str, Path]:
-    found = {"out": _named(args.out, "-o", ".xlsx")}
+    found = {"out": named(args.out, "-o", ".xlsx", "report")}
     if args.pdf:
         found["pdf"] = found["out"].with_suffix(".pdf")
     if args.eml is not None:
-        found["eml"] = _named(args.eml, "--eml", ".eml")
+        found["eml"] = named(args.eml, "--eml", ".eml", "report")
     return found
-
-
-def _named(text: str, option: str, suffix: str) -> Path:
-    path = Path(text)
-    if path.suffix.lower() != suffix and not path.is_dir():
-        raise BadFile(f"{option} {text!r} does not end in {suffix}; a name such as report{suffix} is due")
-    return path
 
 
 def _same(a: Path, b: Path) -> bool:
@@ -162,15 +151,3 @@ def _same(a: Path, b: Path) -> bool:
         return a.samefile(b)
     except OSError:
         return False
-
-
-def _write(made: Mapping[Path, bytes]) -> None:
-    """All files, or none: each is written beside its place, then they are moved."""
-    with ExitStack() as stack:
-        parts: dict[Path, Path] = {}
-        for target, content in made.items():
-            folder = stack.enter_context(tempfile.TemporaryDirectory(dir=target.parent, prefix=".gpuecon-"))
-            parts[target] = Path(folder) / "part"
-            parts[target].write_bytes(content)
-        for target, part in parts.items():
-            os.replace(part, target)

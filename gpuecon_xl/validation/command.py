@@ -39,14 +39,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, catalog: Callable[[argparse.Namespace], Catalog], busy: Callable[[str], AbstractContextManager[None]],
         show: Callable[[Any], None], table: Callable[..., None]) -> None:  # fmt: skip
     """Do it; `catalog` reads what --catalog names, `show` prints JSON, `table` prints a table."""
-    from gpuecon_xl.lang import LANGUAGES, load
+    from gpuecon_xl.lang import language, load
     from gpuecon_xl.throughput import parse_number, parse_options
     from gpuecon_xl.validation.comparison import compare
     from gpuecon_xl.validation.measurement import read_measurements
     from gpuecon_xl.validation.spread import SHOWN, dimensions_of, figures
 
-    lang = args.lang.strip().lower()
-    texts = load(lang if lang in LANGUAGES else args.lang)
+    texts = load(language(args.lang))
     asked = dimensions_of(args.by if args.by is not None else ",".join(SHOWN))
     limits = {n: parse_number(getattr(args, n), "--" + n.replace("_", "-")) for n in _LIMITS if getattr(args, n) is not None}
     held = catalog(args)

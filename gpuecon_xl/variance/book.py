@@ -7,18 +7,13 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import xlsxwriter
-
-from gpuecon_xl import __version__
 from gpuecon_xl.variance.attribution import Variance, WorkloadVariance
 from gpuecon_xl.variance.words import Words, decimals_of
-from gpuecon_xl.writer import CREATED
+from gpuecon_xl.writer import book_of_values
 
 _NAVY, _GREY, _RED, _GREEN, _LINE = "#17365D", "#595959", "#E3A29E", "#93C7A2", "#E3E3E3"
 _COST, _SIGNED, _SHARE = "#,##0.0000", "+#,##0.0000;-#,##0.0000;0", "+0.0%;-0.0%;0.0%"
@@ -31,12 +26,8 @@ CUT_ABOVE = 4  # the axis begins at 0 unless the bars move within less than this
 
 def write_variance(path: Path, found: Variance, words: Words) -> None:
     """Write the workbook beside its place and move it there when it is whole."""
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".gpuecon-") as folder:
-        part = Path(folder) / "diff.xlsx"
-        with xlsxwriter.Workbook(str(part), {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}) as book:
-            book.set_properties({"title": "gpuecon_xl", "author": "gpuecon_xl", "created": CREATED, "comments": f"gpuecon_xl {__version__}"})
-            _Book(book, found, words).write()
-        os.replace(part, path)
+    with book_of_values(path) as book:
+        _Book(book, found, words).write()
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from gpuecon_xl.errors import BadFile
-from gpuecon_xl.lang import LANGUAGES, load
+from gpuecon_xl.files import check_target, workbook_named
+from gpuecon_xl.lang import language
 from gpuecon_xl.variance.attribution import SHIPPED, Variance, WorkloadVariance, diff_books
 from gpuecon_xl.variance.words import Words
-from gpuecon_xl.writer import check_target
 
 MOST_TOLD = 5  # effects of a workload that the terminal shows one by one
 
@@ -39,8 +39,7 @@ def run(
 ) -> None:
     """Do it; `busy` shows that work goes on, `show` prints JSON, `table` a table."""
     target = None if args.out is None else _target(args)
-    lang = args.lang.strip().lower()
-    load(lang if lang in LANGUAGES else args.lang)
+    lang = language(args.lang)
     words = Words(lang)
     with busy(f"Comparing {args.old[:60]} and {args.new[:60]}"):
         found = diff_books(args.old, args.new)
@@ -57,9 +56,7 @@ def run(
 
 
 def _target(args: argparse.Namespace) -> Path:
-    target = Path(args.out)
-    if target.suffix.lower() != ".xlsx":
-        raise BadFile(f"{args.out[:200]!r} does not end in .xlsx; a name such as diff.xlsx is due")
+    target = workbook_named(args.out, "diff")
     for given in (args.old, args.new):
         if target.exists() and given.strip() and Path(given).exists() and target.samefile(given):
             raise BadFile(f"{target} is one of the two that are compared, which are never overwritten; choose another name")
