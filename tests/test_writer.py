@@ -19,7 +19,7 @@ import xlsxwriter
 from openpyxl.utils import range_boundaries
 from oracles import cached_values, differences, formula_cells, is_error
 
-from gpuecon_xl import writer
+from gpuecon_xl import files, writer
 from gpuecon_xl.catalog import Catalog, load_catalog, shipped, shipped_folder
 from gpuecon_xl.errors import BadFile, GpueconError
 from gpuecon_xl.lang import LANGUAGES
@@ -255,7 +255,7 @@ def test_a_build_that_fails_half_way_leaves_the_old_file(tmp_path: Path, monkeyp
     elif where == "values":
         monkeypatch.setattr(writer.books, "values_of", fail)
     else:
-        monkeypatch.setattr(writer.os, "replace", fail)
+        monkeypatch.setattr(files.os, "replace", fail)
     with pytest.raises(Stop):
         writer.write_template(path, catalog=shipped(), force=True)
     monkeypatch.undo()
