@@ -12,6 +12,7 @@ import re
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -48,15 +49,31 @@ class OpenBook:
     path: Path
     lang: str
     formulas: Any  # openpyxl workbook with formulas
-    values: Any  # openpyxl workbook with cached values
     regions: dict[str, Region]
     flavour: str = "plain"
     problems: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
-    def raw(self, region: Region, column: str, row: int) -> Any:
+    @cached_property
+    def sheets(self) -> dict[str, Any]:
+        """Sheets by title, with formulas; openpyxl looks through all of them for each title."""
+        return {ws.title: ws for ws in self.formulas.worksheets}
+
+    @cached_property
+    def values(self) -> Any:
+        """The workbook with what was calculated when it was saved; read when a formula is asked for, which takes as long as the first reading."""
+        return _loaded(self.path, data_only=True)
+
+    def value_at(self, sheet: str, row: int, column: int) -> Any:
         """The value of a cell; of a formula, what was calculated when the file was saved."""
-        return self.values[region.sheet].cell(region.first + row, region.columns[column]).value
+        cell = self.sheets[sheet]._cells.get((row, column))
+        if cell is None or cell.data_type != "f":
+            return None if cell is None else cell.value
+        return self.values[sheet].cell(row, column).value
+
+    def raw(self, region: Region, column: str, row: int) -> Any:
+        """The value of a cell of a table."""
+        return self.value_at(region.sheet, region.first + row, region.columns[column])
 
     def place(self, region: Region, column: str, row: int) -> str:
         """Sheet and cell, as messages name it."""
@@ -105,6 +122,19 @@ def check_package(path: Path) -> None:
         raise BadFile(f"{path} is a zip but no .xlsx workbook; a workbook made by this product is due")
 
 
+def _loaded(path: Path, data_only: bool) -> Any:
+    import warnings
+
+    import openpyxl
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return openpyxl.load_workbook(path, data_only=data_only)
+    except Exception as error:  # openpyxl raises many kinds on a damaged file
+        raise BadFile(f"{path} cannot be read as a workbook ({type(error).__name__}: {str(error)[:80]}); open and save it in Excel") from None
+
+
 def open_book(path: Path) -> OpenBook:
     """Open a workbook of ours, find its tables.
 
@@ -114,17 +144,7 @@ def open_book(path: Path) -> OpenBook:
         When it cannot be read, is not ours, or a table is gone.
     """
     check_package(path)
-    import warnings
-
-    import openpyxl
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            formulas = openpyxl.load_workbook(path)
-            values = openpyxl.load_workbook(path, data_only=True)
-    except Exception as error:  # openpyxl raises many kinds on a damaged file
-        raise BadFile(f"{path} cannot be read as a workbook ({type(error).__name__}: {str(error)[:80]}); open and save it in Excel") from None
+    formulas = _loaded(path, data_only=False)
     regions: dict[str, Region] = {}
     problems: list[str] = []
     for ws in formulas.worksheets:
@@ -140,7 +160,7 @@ def open_book(path: Path) -> OpenBook:
     flavour = next((str(p.value) for p in formulas.custom_doc_props.props if p.name == "gpuecon_flavour"), "plain")
     if flavour not in books.FLAVOURS:
         flavour = "plain"
-    return OpenBook(path, lang, formulas, values, regions, flavour, problems)
+    return OpenBook(path, lang, formulas, regions, flavour, problems)
 
 
 def _region(ws: Any, table: Any) -> tuple[Region | None, str | None]:
@@ -318,7 +338,7 @@ def named_cell(book: OpenBook, name: str) -> tuple[str, int, int] | None:
 
     defined = book.formulas.defined_names.get(name)
     target = re.fullmatch(r"'?(.+?)'?!\$?([A-Z]+)\$?(\d+)", str(defined.attr_text or "")) if defined is not None else None
-    if target is None or target.group(1).replace("''", "'") not in book.values.sheetnames:
+    if target is None or target.group(1).replace("''", "'") not in book.sheets:
         return None
     return target.group(1).replace("''", "'"), int(target.group(3)), column_index_from_string(target.group(2))
 
@@ -335,14 +355,13 @@ def _check_names(book: OpenBook) -> dict[str, Any]:
         if target is None:
             book.problems.append(f"the name {name} is gone or broken; it must point at the value of {name} in Assumptions")
             continue
-        cell = book.values[target[0]].cell(target[1], target[2])
         row = own.get(name)
-        if row is not None and (cell.row, cell.column) != (region.first + row, region.columns["value"]):
-            points_at = _place(cell.parent.title, cell.row, cell.column)
+        if row is not None and target[1:] != (region.first + row, region.columns["value"]):
+            points_at = _place(*target)
             book.problems.append(
                 f"{book.place(region, 'value', row)}: the name {name} points at {points_at} instead; undo the sorting of Assumptions"
             )
-        out[name] = cell.value
+        out[name] = book.value_at(*target)
     return out
 
 
@@ -498,7 +517,7 @@ def values_of(book: OpenBook) -> dict[str, dict[str, Any]]:
             elif isinstance(cell.value, str) and cell.value in free:
                 here[cell.coordinate] = plain(cells.evaluate(free[cell.value]))
             else:
-                unknown[f"{ws.title}!{cell.coordinate}"] = plain(_raw_value(book.values[ws.title].cell(row, column).value))
+                unknown[f"{ws.title}!{cell.coordinate}"] = plain(_raw_value(book.value_at(ws.title, row, column)))
         out[ws.title] = here
     out["unknown"] = unknown
     return out

@@ -83,7 +83,7 @@ class SourceBook:
     def prices_of(self, other: SourceBook) -> Iterator[SourceBook]:
         """This book as it would be with the prices of another one; cards that the other does not have keep theirs."""
         region = self.open.regions["Prices"]
-        sheet = self.open.values[region.sheet]
+        sheet = self.open.sheets[region.sheet]
         theirs = other.by("Prices", "gpu")
         kept: list[tuple[Any, Any]] = []
         before = self._values
