@@ -82,8 +82,8 @@ def cash_flow(
     ----------
     workload, build : names in the catalogue.  rate, api : offers compared with; None are the assumptions' own.
     fx : dollars for a euro from a day on; before the first one, and without any, the assumption `usd_per_eur` holds.
-    options : assumptions to replace, and `tok_s` (else that of the fastest layout), as in `functions.tokps`; `case` moves price
-        and assumptions, not use and tok/s.
+    options : assumptions to replace, and `tok_s` (else that of the fastest layout), as in `functions.tokps`; `case` moves price,
+        assumptions and rent (`money.rate_of_case`), not use and tok/s.
 
     Raises
     ------
@@ -99,7 +99,8 @@ def cash_flow(
     tok_s = check_number(tok_s_of_build(call, load, server), "tok_s", positive=True)
     basis, rates, given = _basis(call, server, use)
     euro, hours, months = call.number("usd_per_eur"), rates["horizon_h"], rates["horizon_months"]
-    rented = rent_per_use(price_eur(offer["rate_hour"], offer["currency"], euro) * server["gpus"], hours, call.number("rel_stated"))
+    hourly = money.rate_of_case(offer, call.get("case", "typical"))
+    rented = rent_per_use(price_eur(hourly, offer["currency"], euro) * server["gpus"], hours, call.number("rel_stated"))
     per_mtok = price_eur(other["price_out_mtok"] + other["price_in_mtok"] * load["input_tokens"] / load["output_tokens"], other["currency"], euro)
     bought = per_mtok * tokens_served_m(tok_s, 1, hours)
     known = {**given, **basis, **rates, "utilization": use}

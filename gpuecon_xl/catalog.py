@@ -294,7 +294,7 @@ def _read_csv(path: Path, table: Table, problems: list[str]) -> list[Row]:
 
 
 # A blank price is no price, not a free card.
-_NO_ZERO = frozenset(("low", "typical", "high", "value"))
+_NO_ZERO = frozenset(("low", "typical", "high", "value", "rate_low", "rate_high"))
 
 
 def blank_counts_as_zero(f: Field) -> bool:

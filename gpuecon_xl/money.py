@@ -56,6 +56,21 @@ def convert(value: float, have: str, want: str, usd_per_eur: float) -> float:
     return value * usd_per_eur if want == "USD" else value / usd_per_eur
 
 
+def rate_of_case(offer: Mapping[str, Any], case: str) -> float:
+    """Rent per card and hour in a case of owning against renting, in the offer's currency.
+
+    In the low case owning is at its cheapest and renting at its dearest, so that a break-even of the low case is the lowest; in
+    the high case it is the other way round. An offer without a range has one rate.
+    """
+    rate = float(offer["rate_hour"])
+    low, high = (offer.get(c) for c in ("rate_low", "rate_high"))
+    if case == "low" and high is not None:
+        return max(rate, float(high))
+    if case == "high" and low is not None:
+        return min(rate, float(low))
+    return rate
+
+
 def end_of_range(catalog: Catalog, name: str, higher: bool) -> float:
     """The lower or higher end of an assumption's range, never on the other side of its value; 0 is off and stays off."""
     rows = catalog.memo.get("assumption_rows")

@@ -397,6 +397,10 @@ def _doubts(catalog: Catalog, book: OpenBook) -> Iterator[str]:
     """What a person should look at: order of ranges, memory, sources, age, names that lead nowhere."""
     today = catalog.assumptions.get("as_of")
     limit = catalog.assumptions.get("price_age_days_max") or 0
+    for r in catalog.rows("cloud_rates"):
+        ordered = [r[c] for c in ("rate_low", "rate_hour", "rate_high") if r[c] is not None]
+        if ordered != sorted(ordered):
+            yield f"rental offer {r['rate']}: low rate, rate and high rate are not in order"
     for r in catalog.rows("prices"):
         ordered = [r[c] for c in ("low", "typical", "high") if r[c] is not None]
         if ordered != sorted(ordered):

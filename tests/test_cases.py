@@ -51,9 +51,13 @@ def test_sheets_and_functions_say_the_same(catalog: Catalog) -> None:
             assert same(c[column], gx.cost_per_mtok(*call, options={**layout, "case": case}, catalog=catalog), 1e-9), (call, case)
         priced += 1
     assert priced > 40
+    rents = {r["rate"]: r for r in found["RentYears"]}
+    against = {"low": "rent_high_eur_hour", "typical": "rent_eur_hour", "high": "rent_low_eur_hour"}  # the rent that goes with a case of owning
     for r in found["Versus"]:
         for case, column in zip(CASES, ("breakeven_low", "breakeven_use", "breakeven_high"), strict=True):
-            got = gx.breakeven_util("Llama 3.1 8B", r["gpu"], r["rate_hour"], options={"rel": r["rel"], "case": case}, catalog=catalog)
+            got = gx.breakeven_util(
+                "Llama 3.1 8B", r["gpu"], rents[r["rate"]][against[case]], options={"rel": r["rel"], "case": case}, catalog=catalog
+            )
             assert same(r[column], got, 1e-9), (r["gpu"], case)
     for r in (r for r in found["Matrix"] if r["pick_row"]):
         assert r["cost_low_eur_mtok"] < r["cost_eur_mtok"] < r["cost_high_eur_mtok"]
@@ -114,3 +118,45 @@ def test_explained_steps_end_in_the_answer(function: str, case: str) -> None:
     load = {"gpu": "L4"} if function == "tco3y" else {"model": "Llama 3.1 8B", "gpu": "L4", "precision": "fp8"}
     steps = why(function, **load, options={"case": case})
     assert steps[-2][1] == pytest.approx(steps[-1][1], rel=1e-12)
+
+
+# ---- ranges of rent ----
+
+OFFER = "H100 SXM discount cloud"  # 2.50 dollars, from 2.00 to 4.00
+
+
+def test_rent_moves_against_owning() -> None:
+    """The low case has the dearest rent, so that its break-even is the lowest; an offer without a range stays."""
+    offer = shipped().find("cloud_rates", OFFER)
+    assert [money.rate_of_case(offer, c) for c in ("low", "typical", "high")] == [4.0, 2.5, 2.0]
+    plain = shipped().find("cloud_rates", "L4 LowCostGPU on-demand")
+    assert {money.rate_of_case(plain, c) for c in ("low", "typical", "high")} == {0.196}
+    crossed = {**offer, "rate_low": 3.0, "rate_high": 2.2}  # on the wrong side of the rate: no range
+    assert {money.rate_of_case(crossed, c) for c in ("low", "typical", "high")} == {2.5}
+
+
+def test_sheets_and_cash_flow_take_the_same_rent() -> None:
+    cells = books.values_of(books.build(shipped()), shipped())
+    rents, versus = cells.tables["RentYears"].columns, cells.tables["Versus"].columns
+    row = rents["rate"].index(OFFER)
+    usd = shipped().assumption("usd_per_eur")
+    shown = [rents[c][row] for c in ("rent_low_eur_hour", "rent_eur_hour", "rent_high_eur_hour")]
+    assert shown == pytest.approx([2.0 / usd, 2.5 / usd, 4.0 / usd])
+    at = next(i for i, r in enumerate(versus["rate"]) if r == OFFER)
+    assert versus["gpu"][at] == "RTX PRO 6000 Blackwell Server"
+    for case, column in (("low", "breakeven_low"), ("typical", "breakeven_use"), ("high", "breakeven_high")):
+        core = gx.cash_flow("70B fp8 start-up", "4x PRO 6000 Server", rate=OFFER, options={"case": case, "tok_s": 1000.0})
+        assert core.rent.even_use == pytest.approx(versus[column][at], rel=1e-9), case
+    # by hand: (fixed cost) / (dearest rent of three years at 0.65 of its speed less own electricity at full use)
+    hand = versus["tco_fixed_low_eur"][at] / (4.0 / usd * 26_280 * 0.65 - versus["tco_per_use_low_eur"][at])
+    assert versus["breakeven_low"][at] == pytest.approx(hand, rel=1e-9)
+
+
+def test_rent_of_a_euro_offer_is_shown_in_dollars() -> None:
+    """The table of rented cost is in dollars, whatever an offer is quoted in."""
+    rows = [{**r, "currency": "EUR"} if r["rate"].startswith("RTX 4090") else r for r in shipped().rows("cloud_rates")]
+    catalog = Catalog({**shipped().tables, "cloud_rates": rows}, "test")
+    before, after = (books.values_of(books.build(c), c).tables["RentCost"].columns for c in (shipped(), catalog))
+    at = before["gpu"].index("RTX 4090")
+    for column in ("rate_hour", "rent_cost_mtok", "rent_low_mtok", "rent_high_mtok"):
+        assert after[column][at] == pytest.approx(before[column][at] * shipped().assumption("usd_per_eur"), rel=1e-12)

@@ -23,6 +23,7 @@ ERRORS = frozenset(("#N/A", "#VALUE!", "#REF!", "#DIV/0!", "#NUM!", "#NAME?", "#
 
 # Tables that hold prices: the column that is a price.
 PRICED = {"Prices": "typical", "Rates": "rate_hour", "Apis": "price_out_mtok"}
+_ASCENDING = ("low", "typical", "high", "rate_low", "rate_hour", "rate_high")  # of a row of Prices or of Rates
 _MONEY = frozenset(("money", "rate"))
 _NUMBER_LOOKS = frozenset(("whole", "one", "small", "rate", "money"))  # inputs of computed sheets: at least 0, as their validation says
 _SIGNS = {"$": "USD", "€": "EUR", "£": "GBP", "USD": "USD", "EUR": "EUR", "GBP": "GBP", "CHF": "CHF", "DKK": "DKK", "KR.": "DKK", "KR": "DKK"}
@@ -233,9 +234,9 @@ def _prices(shape: Shape, found: Findings, typed: Mapping[str, list[tuple[int, R
             of = row.get(BY_BOOK_NAME[name].key)
             if "source" in region.columns and not str(row.get("source") or "").strip():
                 found.add("no_source", *_at(shape, name, r, "source"), of=of, price=price)
+            _order(shape, found, name, r, row)
             if name != "Prices":
                 continue
-            _order(shape, found, name, r, row)
             if "as_of" not in region.columns or not isinstance(day, dt.date) or not isinstance(limit, float):
                 continue
             dated = row.get("as_of")
@@ -251,7 +252,7 @@ def _prices(shape: Shape, found: Findings, typed: Mapping[str, list[tuple[int, R
 
 
 def _order(shape: Shape, found: Findings, name: str, r: int, row: Row) -> None:
-    ends = [(c, row[c]) for c in ("low", "typical", "high") if isinstance(row.get(c), float)]
+    ends = [(c, row[c]) for c in _ASCENDING if isinstance(row.get(c), float)]
     for (one, a), (two, b) in pairwise(ends):
         if a > b:
             found.add("range", *_at(shape, name, r, two), "order", found=b, column=two, other=one, least=a)

@@ -97,15 +97,14 @@ def risk(
     load = held.find("workloads", workload or held.assumption("look_at_workload"))
     server = held.find("builds", build or held.assumption("look_at_build"))
     offer = held.find("cloud_rates", rate or held.assumption("compare_rate"))
-    fixed, ranges = _inputs(call, load, server)
+    fixed, ranges = _inputs(call, load, server, offer)
     generator = np.random.default_rng(start)
     drawn: dict[str, Any] = dict(fixed)
     for r in ranges:
         drawn[r.name] = generator.triangular(r.low, r.typical, r.high, count)
     typical = {**fixed, **{r.name: r.typical for r in ranges}}
-    hourly = float(price_eur(offer["rate_hour"], offer["currency"], call.number("usd_per_eur")))
     rel = call.number("rel_stated") if call.get("rel") is None else float(call.get("rel"))
-    found, peak = (_outcomes(v, float(server["gpus"]), hourly, rel, str(offer["term"])) for v in (drawn, typical))
+    found, peak = (_outcomes(v, float(server["gpus"]), rel, str(offer["term"])) for v in (drawn, typical))
     outcomes = {}
     for name, values in found.items():
         values = np.broadcast_to(values, count)
@@ -122,7 +121,7 @@ def risk(
                 units, bars)  # fmt: skip
 
 
-def _inputs(call: _Call, load: Mapping[str, Any], server: Mapping[str, Any]) -> tuple[dict[str, float], list[Range]]:
+def _inputs(call: _Call, load: Mapping[str, Any], server: Mapping[str, Any], offer: Mapping[str, Any]) -> tuple[dict[str, float], list[Range]]:
     """What stays as it is, and what is drawn."""
     held, card = call.catalog, call.catalog.find("gpus", server["gpu"])
     unit = {r["name"]: str(r["unit"] or "") for r in held.rows("assumptions")}
@@ -156,15 +155,20 @@ def _inputs(call: _Call, load: Mapping[str, Any], server: Mapping[str, Any]) -> 
     else:
         bands = _setup(call, str(load["model"]), str(server["gpu"]), load["precision"]).values
         put("output_tok_s", tok_s * bands["band_low"], tok_s, tok_s * bands["band_high"], "token/s")
+    # the dearest rent is that of the case in which owning is at its cheapest
+    low, typical, high = (
+        price_eur(money.rate_of_case(offer, case), offer["currency"], call.number("usd_per_eur")) for case in ("high", "typical", "low")
+    )
+    put("rate_hour", float(low), float(typical), float(high), "EUR/h")
     return fixed, ranges
 
 
-def _outcomes(values: Mapping[str, Any], gpus: float, rate_hour: float, rel: float, term: str) -> dict[str, Any]:
+def _outcomes(values: Mapping[str, Any], gpus: float, rel: float, term: str) -> dict[str, Any]:
     """Total cost, cost per million output tokens, rent and saving of one draw or of many at once."""
     use = mean_use(values["utilization"], ramp_share(values["ramp_months"], values["horizon_years"]))
-    given = {**values, "utilization": use}
+    given = {**{k: v for k, v in values.items() if k != "rate_hour"}, "utilization": use}
     tco, _, _, hours = graph.plan(money.TCO_OUTPUTS, tuple(given))(*given.values())
     tokens = tokens_served_m(values["output_tok_s"], use, hours)
     # the rented cards give as many tokens; reserved ones are paid day and night
-    rent = rent_per_use(rate_hour, hours, rel) * gpus * (1 if term == "reserved" else use)
+    rent = rent_per_use(values["rate_hour"], hours, rel) * gpus * (1 if term == "reserved" else use)
     return {"build_tco_eur": tco * gpus, "cost_eur_mtok": cost_eur_mtok(tco, gpus, tokens), "rent_eur": rent, "saved_eur": rent - tco * gpus}

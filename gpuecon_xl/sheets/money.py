@@ -23,7 +23,7 @@ from gpuecon_xl.ops import (
 )
 from gpuecon_xl.sheets.candidates import BUILD_SLOTS
 from gpuecon_xl.sheets.model import SPARE_ROWS, Chart, SheetSpec, TableSpec
-from gpuecon_xl.sheets.ranges import ENDS, case_of, cases_table, cost_of_end, end_of
+from gpuecon_xl.sheets.ranges import ENDS, case_of, cases_table, cost_of_end, end_of, rate_of_end
 from gpuecon_xl.sheets.throughput import LONG, SPEED_BATCHES, SPEED_CARDS, SPEED_MODELS
 from gpuecon_xl.throughput import ENGINE_INPUTS
 from gpuecon_xl.units import MONTHS_YEAR, TINY
@@ -286,9 +286,13 @@ def rent_sheet(catalog: Catalog) -> SheetSpec:
 
     for column, width in (("model", 18), ("precision", 10), ("gpu", 26)):
         t.formula(column, bench(column), "text", width)
-    t.formula("rate_hour", index(col("Rates", "rate_hour"), t.cell("rate_row")), "rate", LONG, "USD per GPU-hour")
+    dollars = where(equal(index(col("Rates", "currency"), t.cell("rate_row")), "USD"), 1, name("usd_per_eur"))
+    t.formula("rate_hour", index(col("Rates", "rate_hour"), t.cell("rate_row")) * dollars, "rate", LONG, "USD per GPU-hour")
     t.formula("stated", bench("value") / maximum(bench("gpus"), 1), "whole", LONG, "token/s per card")
     t.quantity("rent_cost_mtok", "rate", 11, tok_s=t.cell("stated"))
+    for end in ENDS:
+        at = rate_of_end(t.cell("rate_row"), end) * dollars
+        t.formula(f"rent_{end}_mtok", t.expression("rent_cost_mtok", rate_hour=at, tok_s=t.cell("stated")), "rate", 11, "USD/1e6 tokens")
     t.formula("reserved_mtok", t.cell("rent_cost_mtok") * name("reserved_factor"), "rate", 11, "USD/1e6 tokens")
     t.formula("interruptible_mtok", t.cell("rent_cost_mtok") * name("interruptible_factor"), "rate", 11, "USD/1e6 tokens")
     predicted = look_up(t.cell("id"), col("Measured", "id"), col("Measured", "output_tok_s")) / maximum(bench("gpus"), 1)
@@ -307,7 +311,11 @@ def rent_sheet(catalog: Catalog) -> SheetSpec:
     h.quantity("rent_horizon", "money", 12)
     h.formula("rent_horizon_eur", h.expression("price_eur", price=h.cell("rent_horizon"), currency=h.cell("currency")), "money", 12, "EUR")
     h.formula("rent_eur_hour", h.expression("price_eur", price=h.cell("rate_hour"), currency=h.cell("currency")), "rate", 12, "EUR per GPU-hour")
-    s.table(h.lead("rate", "gpu", "term", "currency", "rate_hour", "rent_horizon", "rent_horizon_eur", "rent_eur_hour"))
+    for end in ENDS:
+        at = h.expression("price_eur", price=rate_of_end(h.cell("n"), end), currency=h.cell("currency"))
+        h.formula(f"rent_{end}_eur_hour", at, "rate", 12, "EUR per GPU-hour")
+    s.table(h.lead("rate", "gpu", "term", "currency", "rate_hour", "rent_horizon", "rent_horizon_eur", "rent_low_eur_hour", "rent_eur_hour",
+                   "rent_high_eur_hour"))  # fmt: skip
     b = TableSpec("BaseBurst", guard="rate", title="table.base_burst", note="note.base_burst")
     b.inputs("rate", ["L40S LowCostGPU", "H100 PCIe LowCostGPU"], "text", 28)
     b.rows[0]["rate"] = next((r["rate"] for r in catalog.rows("cloud_rates") if r["gpu"] == "L40S"), "")
@@ -450,7 +458,11 @@ def breakeven_sheet() -> SheetSpec:
     for end in ENDS:
         for part in ("fixed", "per_use"):
             v.formula(f"tco_{part}_{end}_eur", end_of("TcoEnds", f"tco_{part}_eur", v.cell("tco_row"), end), "money", 12, "EUR")
-        at = v.expression("breakeven_use", tco_fixed_eur=v.cell(f"tco_fixed_{end}_eur"), tco_per_use_eur=v.cell(f"tco_per_use_{end}_eur"))
+        # the lowest use from which owning pays: owning at its cheapest against the dearest rent
+        hourly = index(col("RentYears", f"rent_{'high' if end == 'low' else 'low'}_eur_hour"), v.cell("rate_row"))
+        v.formula(f"rent_per_use_{end}", v.expression("rent_per_use", rate_hour=hourly), "money", 12, "EUR")
+        own = {f"tco_{part}_eur": v.cell(f"tco_{part}_{end}_eur") for part in ("fixed", "per_use")}
+        at = v.expression("breakeven_use", rent_per_use=v.cell(f"rent_per_use_{end}"), **own)
         v.formula(f"breakeven_{end}", where(at < 0, words("rent_wins"), at), "pct", 15, "1")
     by_use = where(use < 0, words("rent_wins"), where(mean_use >= use, words("buy"), words("rent")))
     # a reserved card is paid day and night, used or not

@@ -26,6 +26,12 @@ def case_of(column: str, end: Any) -> Expr:
     return index(col("Cases", column), end)
 
 
+def rate_of_end(row: Expr, end: str) -> Expr:
+    """The low or high rent per hour of a row of Rates, in its currency; without a range the rate itself."""
+    rate, bound = index(col("Rates", "rate_hour"), row), index(col("Rates", f"rate_{end}"), row)
+    return lift(where(equal(bound, ""), rate, (minimum if end == "low" else maximum)(rate, bound)))
+
+
 def cases_table() -> TableSpec:
     """Low and high case: each assumption with a range at the end that makes owning cheaper or dearer; what is 0 is off and stays so."""
     t = TableSpec("Cases", title="table.cases", note="note.cases")

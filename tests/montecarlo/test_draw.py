@@ -13,7 +13,7 @@ from gpuecon_xl.catalog import Catalog, shipped
 from gpuecon_xl.montecarlo import draw
 
 WORKLOAD, BUILD = "70B fp8 start-up", "4x PRO 6000 Server"
-DRAWN = {"price_eur", "electricity_eur_kwh", "pue", "maintenance_share_year", "chassis_eur_gpu", "utilization", "output_tok_s"}
+DRAWN = {"price_eur", "electricity_eur_kwh", "pue", "maintenance_share_year", "chassis_eur_gpu", "utilization", "output_tok_s", "rate_hour"}
 
 
 def symmetric(width: float) -> Catalog:
@@ -24,7 +24,14 @@ def symmetric(width: float) -> Catalog:
         assumptions.append({**r, "low": r["value"] * (1 - width), "high": r["value"] * (1 + width)} if ranged else r)
     prices = [{**r, "low": r["typical"] * (1 - width), "high": r["typical"] * (1 + width)} if r["typical"] else r for r in shipped().rows("prices")]
     bands = [{**r, "band_low": 1 - width, "band_high": 1 + width} for r in shipped().rows("efficiency")]
-    return Catalog({**shipped().tables, "assumptions": assumptions, "prices": prices, "efficiency": bands}, "test")
+    rates = [{**r, "rate_low": r["rate_hour"] * (1 - width), "rate_high": r["rate_hour"] * (1 + width)} for r in shipped().rows("cloud_rates")]
+    return Catalog({**shipped().tables, "assumptions": assumptions, "prices": prices, "efficiency": bands, "cloud_rates": rates}, "test")
+
+
+def one_price() -> Catalog:
+    """The shipped facts without ranges of prices."""
+    rows = [{**r, "low": None, "high": None} for r in shipped().rows("prices")]
+    return Catalog({**shipped().tables, "prices": rows}, "test")
 
 
 def test_every_range_is_drawn_and_nothing_that_is_off() -> None:
@@ -65,7 +72,7 @@ def test_the_middle_converges_to_the_typical_case() -> None:
 def test_quantiles_of_one_range_are_those_of_a_triangle() -> None:
     """Only the price is drawn: the inverse of the triangle's distribution, put through the total cost."""
     fixed = {n: shipped().assumption(n) for n in (*money.TCO_INPUTS,)}
-    found = gx.risk(WORKLOAD, BUILD, draws=1_000_000, options={**fixed, "tok_s": 1000})
+    found = gx.risk(WORKLOAD, BUILD, "H100 SXM reserved 1 year", draws=1_000_000, options={**fixed, "tok_s": 1000})  # one rate, no range
     (price,) = found.ranges
     low, peak, high = price.low, price.typical, price.high
     for q in draw.QUANTILES:
@@ -84,6 +91,18 @@ def test_the_same_seed_gives_the_same_draws() -> None:
     assert one == two
     assert one.bars == two.bars
     assert one.outcomes != other.outcomes
+
+
+def test_rent_is_drawn_from_its_range_in_euro() -> None:
+    """Only the rent is drawn: the inverse of the triangle from 2.00 over 2.50 to 4.00 dollars, for as many tokens."""
+    fixed = {n: shipped().assumption(n) for n in money.TCO_INPUTS}
+    found = gx.risk(WORKLOAD, BUILD, "H100 SXM discount cloud", draws=1_000_000, options={**fixed, "tok_s": 1000}, catalog=one_price())
+    (rent,) = found.ranges
+    usd, hours = shipped().assumption("usd_per_eur"), 26_280
+    assert (rent.name, rent.low, rent.typical, rent.high) == ("rate_hour", *(pytest.approx(x / usd) for x in (2.0, 2.5, 4.0)))
+    for q, at in ((10, 2 + (0.1 * 2 * 0.5) ** 0.5), (50, 4 - (0.5 * 2 * 1.5) ** 0.5), (90, 4 - (0.1 * 2 * 1.5) ** 0.5)):
+        want = at / usd * hours * shipped().assumption("rel_stated") * 4 * shipped().assumption("utilization")
+        assert found.outcomes["rent_eur"][f"p{q}"] == pytest.approx(want, rel=1e-3)
 
 
 @pytest.mark.parametrize(("rate", "wins"), [("H100 SXM discount cloud", (0.8, 1.0)), ("RTX 3060 LowCostGPU on-demand", (0.0, 0.05))])
@@ -109,7 +128,7 @@ def test_draws_come_from_the_equations() -> None:
     drawn = {r.name: generator.triangular(r.low, r.typical, r.high, 3) for r in rows.ranges}
     costs = []
     for i in range(3):
-        options = {n: float(v[i]) for n, v in drawn.items() if n not in ("price_eur", "output_tok_s", "utilization")}
+        options = {n: float(v[i]) for n, v in drawn.items() if n not in ("price_eur", "output_tok_s", "utilization", "rate_hour")}
         price, use = float(drawn["price_eur"][i]), float(drawn["utilization"][i])
         costs.append(4 * gx.tco3y("RTX PRO 6000 Server", utilization=use, price=price, options=options))
     assert rows.outcomes["build_tco_eur"]["p50"] == pytest.approx(sorted(costs)[1], rel=1e-12)
