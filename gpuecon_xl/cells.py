@@ -249,19 +249,6 @@ def _countif(column: list[Any], value: Any) -> float:
                      if type(v) is not CellError))  # fmt: skip
 
 
-def _sumif(column: list[Any], value: Any, summed: list[Any]) -> float:
-    want = _key(_g(value))
-    picked = []
-    for v, s in zip(column, summed, strict=True):
-        if type(v) is CellError or v is None or isinstance(v, str) != isinstance(want, str) or _key(v) != want:
-            continue
-        if type(s) is CellError:
-            raise _Raised(s)
-        if type(s) is float or type(s) is int:
-            picked.append(float(s))
-    return math.fsum(picked)
-
-
 def _rank(group: list[Any], key: list[Any], order: list[Any], g: Any, k: Any, o: Any) -> float:
     for column in (group, key, order):
         for v in column:
@@ -360,13 +347,6 @@ def _counterr(column: list[Any]) -> float:
     return float(sum(type(v) is CellError for v in column))
 
 
-def _countless(column: list[Any], value: Any) -> float:
-    for v in column:
-        if type(v) is CellError:
-            raise _Raised(v)
-    return float(sum(_lt(v, value) for v in column))
-
-
 def _text(v: Any) -> str:
     v = _g(v)
     if v is None:
@@ -402,8 +382,8 @@ _CODE: dict[str, tuple[str, str, str]] = {
     "index": ("_index({0},{1})", "ca", "a"), "match": ("_match({0},{1},_cache)", "ac", "n"),
     "iferror": ("_iferror(lambda:{0},lambda:{1})", "aa", "a"),
     "sum": ("_sum({0})", "c", "n"), "count": ("_count({0})", "c", "n"), "countif": ("_countif({0},{1})", "ca", "n"),
-    "sumif": ("_sumif({0},{1},{2})", "cac", "n"), "rank": ("_rank({0},{1},{2},{3},{4},{5})", "cccaaa", "n"),
-    "counterr": ("_counterr({0})", "c", "n"), "countless": ("_countless({0},{1})", "ca", "n"),
+    "rank": ("_rank({0},{1},{2},{3},{4},{5})", "cccaaa", "n"),
+    "counterr": ("_counterr({0})", "c", "n"),
     "maxcol": ("_maxcol({0})", "c", "n"), "mincol": ("_mincol({0})", "c", "n"), "large": ("_large({0},{1})", "cn", "n"),
     "countifs2": ("_countifs2({0},{1},{2},{3})", "caca", "n"),
     "counttext": ("_counttext({0})", "c", "n"), "countprice": ("_countprice({0},{1})", "cc", "n"),

@@ -19,7 +19,6 @@ _CALL = {
     "sum": "SUM",
     "countif": "COUNTIF",
     "count": "COUNT",
-    "sumif": "SUMIF",
     "maxcol": "MAX",
     "mincol": "MIN",
     "large": "LARGE",
@@ -97,8 +96,6 @@ def _text(e: Expr, outer: int) -> str:
         return f"1+SUMPRODUCT(({group}={g})*({key}<{k}))+SUMPRODUCT(({group}={g})*({key}={k})*({order}<{o}))"
     if op == "counterr":
         return f"SUMPRODUCT(ISERROR({_text(a[0], 0)})*1)"
-    if op == "countless":
-        return f"SUMPRODUCT(({_text(a[0], 0)}<{_text(a[1], 0)})*1)"
     if op == "join":
         body = "&".join(_text(x, 1) for x in a)
         return f"({body})" if outer > 0 else body

@@ -258,11 +258,6 @@ def count_numbers(column: Expr) -> Expr:
     return Expr("count", column)
 
 
-def sum_if(column: Expr, value: Any, summed: Expr) -> Expr:
-    """Sum of `summed` over the rows where `column` equals `value`."""
-    return Expr("sumif", column, lift(value), summed)
-
-
 def rank_in_group(group: Expr, key: Expr, order: Expr, my_group: Any, my_key: Any, my_order: Any) -> Expr:
     """Rank of a row by `key` within its group, 1 is the lowest; among equals the row with the lower `order` first."""
     return Expr("rank", group, key, order, lift(my_group), lift(my_key), lift(my_order))
@@ -273,19 +268,14 @@ def count_errors(column: Expr) -> Expr:
     return Expr("counterr", column)
 
 
-def count_less(column: Expr, value: Any) -> Expr:
-    """How many numbers of a column are below `value`."""
-    return Expr("countless", column, lift(value))
-
-
 def join(*parts: Any) -> Expr:
     """Texts put together."""
     return Expr("join", *map(lift, parts))
 
 
-def shown(value: Any, pattern: str) -> Expr:
-    """A number as text with a fixed number of decimals (`0`, `0.0`, `0.00`), the same in every language."""
-    return Expr("shown", lift(value), lift(pattern))
+def shown(value: Any, decimals: int) -> Expr:
+    """A number rounded to stand inside a text; its decimal sign is that of the program that shows it."""
+    return Expr("shown", lift(value), lift(decimals))
 
 
 def not_available() -> Expr:

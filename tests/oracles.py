@@ -34,6 +34,17 @@ _ALWAYS_RECALCULATE = """<?xml version="1.0" encoding="UTF-8"?>
 </oor:items>
 """
 
+PYTHONS = ("/usr/bin/python3", "/usr/lib/libreoffice/program/python")
+
+
+def python_with_uno() -> str | None:
+    """A Python that can drive LibreOffice."""
+    for python in PYTHONS:
+        if Path(python).exists() and subprocess.run([python, "-c", "import uno"], capture_output=True, check=False).returncode == 0:
+            return python
+    return None
+
+
 _profile: dict[int, tempfile.TemporaryDirectory[str]] = {}
 
 

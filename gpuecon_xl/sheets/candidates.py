@@ -17,6 +17,7 @@ from gpuecon_xl.ops import (
     maximum,
     rank_in_group,
     rounded,
+    shown,
     where,
     words,
 )
@@ -191,7 +192,7 @@ def matrix_table() -> TableSpec:
     t.formula("stated_row", if_error(match(join(n, "/", t.cell("stated_pick")), col("Candidates", "key")), 0), "whole", 8)
     row = maximum(t.cell("stated_row"), 1)
     limit, cost = index(col("Candidates", "limit"), row), index(col("Candidates", "cost_eur_mtok"), row)
-    percent = Expr("shown", (cost / t.cell("cost_eur_mtok") - 1) * PERCENT, Expr("num", 0))
+    percent = shown((cost / t.cell("cost_eur_mtok") - 1) * PERCENT, 0)
     differs = where(
         equal(limit, "none"),
         join(words("pick_costs"), " ", if_error(percent, "?"), " ", words("percent_more")),

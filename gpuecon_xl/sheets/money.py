@@ -425,7 +425,7 @@ def curve_chart() -> Chart:
 
 def breakeven_sheet() -> SheetSpec:
     """From which use on owning beats renting; cost against use."""
-    s = SheetSpec("breakeven", False, freeze_columns=1, tab="result")
+    s = SheetSpec("breakeven", False, freeze_columns=1, tab="result", print_columns=14)
     v = TableSpec("Versus", guard="gpu", title="table.versus", note="note.versus")
     rows = [
         ("RTX PRO 6000 Blackwell Server", "H100 SXM discount cloud", None),

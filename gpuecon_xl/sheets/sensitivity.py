@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuecon_xl.ops import Expr, col, equal, index, join, large, lift, look_up, match, maximum, minimum, name, where, words
+from gpuecon_xl.ops import Expr, col, equal, index, join, large, lift, look_up, match, maximum, minimum, name, shown, where, words
 from gpuecon_xl.sheets.model import Chart, SheetSpec, TableSpec
 from gpuecon_xl.sheets.money import reference_rows
 from gpuecon_xl.sheets.ranges import ENDS, end_of
@@ -69,7 +69,7 @@ def use_tariff_table() -> TableSpec:
         tariff = index(col("GridSteps", f"tariff_{k + 1}"), 1)
         tco = t.cell("rest_eur") + t.expression("electricity_eur", electricity_eur_kwh=tariff)
         t.formula(f"step_{k + 1}", t.expression("cost_eur_mtok", tco_eur=tco), "rate", 12, "EUR/1e6 output tokens",
-                  heading=join(Expr("shown", tariff, lift(2)), " EUR/kWh"))  # fmt: skip
+                  heading=join(shown(tariff, 2), " EUR/kWh"))  # fmt: skip
     return t.lead("use", *(f"step_{k + 1}" for k in range(STEPS)))
 
 
@@ -93,7 +93,7 @@ def price_speed_table() -> TableSpec:
         tok_s = index(col("GridSteps", f"tok_s_{k + 1}"), 1)
         tokens = t.expression("tokens_served_m", output_tok_s=tok_s, utilization=index(col("MeanUse", "mean_use"), 1))
         t.formula(f"step_{k + 1}", t.expression("cost_eur_mtok", tokens_served_m=tokens), "rate", 12, "EUR/1e6 output tokens",
-                  heading=join(Expr("shown", tok_s, lift(0)), " tok/s"))  # fmt: skip
+                  heading=join(shown(tok_s, 0), " tok/s"))  # fmt: skip
     return t.lead("price_eur", *(f"step_{k + 1}" for k in range(STEPS)))
 
 

@@ -11,19 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import xlsxwriter
-from oracles import _ALWAYS_RECALCULATE, SOFFICE, cached_values
+from oracles import _ALWAYS_RECALCULATE, SOFFICE, cached_values, python_with_uno
 
 from gpuecon_xl.carriers.libreoffice import build_oxt
-
-PYTHONS = ("/usr/bin/python3", "/usr/lib/libreoffice/program/python")
-
-
-def python_with_uno() -> str | None:
-    """A Python that can drive LibreOffice."""
-    for python in PYTHONS:
-        if Path(python).exists() and subprocess.run([python, "-c", "import uno"], capture_output=True, check=False).returncode == 0:
-            return python
-    return None
 
 
 def absent() -> str:
