@@ -218,6 +218,7 @@ _TABLES = (
             _n("memory_share", high=1),
             _n("activation_dense_gib", "GiB"),
             _n("activation_moe_gib", "GiB"),
+            _n("activation_vocab_gib", "GiB/1e6 entries"),
             _n("large_card_gb", "GB"),
             _n("small_card_factor", high=1),
             _n("nontorch_one_gib", "GiB"),

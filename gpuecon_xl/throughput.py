@@ -28,7 +28,7 @@ GPU_INPUTS = ("memory_gb", "memory_usable_mib", "bandwidth_gb_s", "tflops_16", "
               "tdp_w")  # fmt: skip
 PRECISION_INPUTS = ("bytes_weight", "bytes_embed", "bytes_nonexpert_moe", "expert_pad", "kernel")
 LINK_INPUTS = ("alpha_pair_us", "alpha_power", "bus_pair_gb_s", "bus_power")
-ENGINE_INPUTS = ("memory_share", "activation_dense_gib", "activation_moe_gib", "large_card_gb", "small_card_factor",
+ENGINE_INPUTS = ("memory_share", "activation_dense_gib", "activation_moe_gib", "activation_vocab_gib", "large_card_gb", "small_card_factor",
                  "nontorch_one_gib", "nontorch_many_gib", "max_sequences", "kv_bytes_low", "prefill_chunk_tokens",
                  "pipeline_batches", "overlap", "layer_us", "layer_moe_us", "step_ms", "sequence_us", "request_ms",
                  "prefill_factor", "kv_sharing_power", "alpha_factor", "bus_factor",
@@ -45,7 +45,8 @@ VARYING = ("batch", "input_tokens", "output_tokens", "gpus", "tp", "pp")
 # What the ideal roofline of Inferenzrechner, 2026-09 assumes instead of measured behaviour.
 _CEILING: dict[str, float] = {
     "overlap": 1, "collectives": 0, "memory_share": 1, "memory_free_share": 1, "activation_dense_gib": 0,
-    "activation_moe_gib": 0, "nontorch_one_gib": 0, "nontorch_many_gib": 0, "layer_us": 0, "sequence_us": 0, "request_ms": 0, "layer_moe_us": 0,
+    "activation_moe_gib": 0, "activation_vocab_gib": 0,
+    "nontorch_one_gib": 0, "nontorch_many_gib": 0, "layer_us": 0, "sequence_us": 0, "request_ms": 0, "layer_moe_us": 0,
     "step_ms": 0, "weight_efficiency": 1, "kv_efficiency": 1, "dense_compute_efficiency": 1,
     "moe_compute_factor": 1, "decode_compute_factor": 1, "expert_read_factor": 1,
     "prefill_factor": 1, "attention_compute_factor": 1, "matrix_width_power": 0, "efficiency_most": 1, "kv_low_factor": 1,

@@ -25,7 +25,7 @@ from gpuecon_xl.sheets.fit import WORKLOAD_SLOTS
 from gpuecon_xl.sheets.model import Chart, SheetSpec, TableSpec
 from gpuecon_xl.sheets.ranges import cost_of_end
 from gpuecon_xl.sheets.throughput import LONG, SHARES_OF_PEAK, runs_alone
-from gpuecon_xl.units import PERCENT
+from gpuecon_xl.units import MEGA, PERCENT
 
 BUILD_SLOTS = 40
 
@@ -58,7 +58,8 @@ def candidates_table() -> TableSpec:
         t.quantity(q, "pct", LONG)
     t.formula("pp", maximum(t.joined("pp_wanted"), 1), "whole", 5, "card")
     many = index(col("Fleet", "overhead_dense_gb"), b), index(col("Fleet", "overhead_moe_gb"), b)
-    room = where(t.joined("experts") > 0, many[1], many[0])
+    logits = t.joined("vocab") / MEGA * index(col("Fleet", "overhead_vocab_gb"), b)
+    room = where(t.joined("experts") > 0, many[1], many[0]) + logits
     t.quantity("tp_needed", "one", LONG, engine_overhead_gb=room)
     t.formula("tp", where(t.joined("tp_wanted") > 0, t.joined("tp_wanted"), t.expression("tp_smallest")), "whole", 5, "card")
     t.given["link_row"] = index(col("Fleet", "link_row"), b)

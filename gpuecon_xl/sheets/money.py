@@ -26,7 +26,7 @@ from gpuecon_xl.sheets.model import SPARE_ROWS, Chart, SheetSpec, TableSpec
 from gpuecon_xl.sheets.ranges import ENDS, case_of, cases_table, cost_of_end, end_of, rate_of_end
 from gpuecon_xl.sheets.throughput import LONG, SPEED_BATCHES, SPEED_CARDS, SPEED_MODELS
 from gpuecon_xl.throughput import ENGINE_INPUTS
-from gpuecon_xl.units import MONTHS_YEAR, TINY
+from gpuecon_xl.units import MEGA, MONTHS_YEAR, TINY
 
 
 def sourced_price(row: Expr) -> Expr:
@@ -124,8 +124,13 @@ def fleet_table() -> TableSpec:
             t.formula(column, t.joined(column), "one", LONG)
     t.quantity("capacity_gb", "one", LONG)
     t.quantity("engine_memory_gb", "one", LONG)
-    t.quantity("engine_overhead_gb", "one", LONG, as_="overhead_dense_gb", experts=0, tp=1, pp=1, nontorch_one_gib=t.cell("nontorch_many_gib"))
-    t.quantity("engine_overhead_gb", "one", LONG, as_="overhead_moe_gb", experts=1, tp=1, pp=1, nontorch_one_gib=t.cell("nontorch_many_gib"))
+    t.quantity(
+        "engine_overhead_gb", "one", LONG, as_="overhead_dense_gb", experts=0, vocab=0, tp=1, pp=1, nontorch_one_gib=t.cell("nontorch_many_gib")
+    )
+    t.quantity("engine_overhead_gb", "one", LONG, as_="overhead_moe_gb", experts=1, vocab=0, tp=1, pp=1, nontorch_one_gib=t.cell("nontorch_many_gib"))
+    t.quantity(
+        "engine_overhead_gb", "one", LONG, as_="overhead_vocab_gb", experts=0, activation_dense_gib=0, vocab=MEGA, tp=1, pp=1, nontorch_one_gib=0
+    )
     t.quantity("price_eur", "money", 12, price=sourced_price(t.cell("price_row")), currency=index(col("Prices", "currency"), t.cell("price_row")))
     wanted = t.joined("chassis_wanted_eur")
     t.formula("chassis_eur_gpu", where(equal(wanted, ""), name("chassis_eur_gpu"), wanted), "money", 12, "EUR")
@@ -436,13 +441,13 @@ def breakeven_sheet() -> SheetSpec:
     ]
     v.inputs("gpu", [r[0] for r in rows], "text", 32)
     v.inputs("rate", [r[1] for r in rows], "text", 30)
-    v.inputs("rel_wanted", [r[2] for r in rows], "small", 10, "1")
-    v.formula("rel", where(v.cell("rel_wanted") > 0, v.cell("rel_wanted"), name("rel_stated")), "small", 10, "1")
+    v.inputs("rel_wanted", [r[2] for r in rows], "small", 13, "1")
+    v.formula("rel", where(v.cell("rel_wanted") > 0, v.cell("rel_wanted"), name("rel_stated")), "small", 13, "1")
     rate_row = match(v.cell("rate"), col("RentYears", "rate"))
     v.formula("rate_row", rate_row, "whole", LONG)
     rented = index(col("RentYears", "gpu"), v.cell("rate_row"))
     ratio = speed_of(v.cell("gpu")) / speed_of(rented)
-    v.formula("rel_predicted", if_error(ratio, words("not_computed")), "small", 10, "1")
+    v.formula("rel_predicted", if_error(ratio, words("not_computed")), "small", 14, "1")
     v.formula("tco_row", match(v.cell("gpu"), col("TcoCards", "gpu")), "whole", LONG)
     v.joins.append(("TcoCards", v.cell("tco_row")))
     v.formula("term", index(col("RentYears", "term"), v.cell("rate_row")), "text", 12)
@@ -451,7 +456,7 @@ def breakeven_sheet() -> SheetSpec:
     v.formula("tco_fixed_eur", v.joined("tco_fixed_eur"), "money", 12, "EUR")
     v.formula("tco_per_use_eur", v.joined("tco_per_use_eur"), "money", 12, "EUR")
     v.given["horizon_h"] = v.expression("horizon_h")
-    v.quantity("rent_per_use", "money", 12)
+    v.quantity("rent_per_use", "money", 14)
     use, stated, mean_use = v.expression("breakeven_use"), v.expression("breakeven_use_stated"), used()
     v.formula("breakeven_use", where(use < 0, words("rent_wins"), use), "pct", 15, "1", label="breakeven_use")
     v.formula("breakeven_use_stated", where(stated < 0, words("rent_wins"), stated), "pct", 12, "1", label="breakeven_use_stated")

@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from fit import ARCHITECTURE, CAPPED, CAPPED_FROM, CAPPED_SHARE, KERNELS, MOST_EFFICIENT, THIN, Fit, read, sigmoid
+from fit import ARCHITECTURE, AS_FAST_AS, CAPPED, CAPPED_FROM, CAPPED_SHARE, KERNELS, MOST_EFFICIENT, THIN, Fit, read, sigmoid
 
 SOURCE = "Robust fit of public measurements (README, Accuracy), 2026-11"
 NEAREST = "Nearest fitted class and format (README, Accuracy), 2026-11"
@@ -79,7 +79,7 @@ def efficiency(rows: list[dict[str, Any]], fit: Fit, c: Any, bands: dict[str, tu
 def engines(rows: list[dict[str, Any]], c: Any) -> list[dict[str, Any]]:
     """A row for each engine and era that measurements know; others keep theirs."""
     for r in rows:
-        era, family = r["engine"], "TensorRT-LLM" if r["family"] == "NIM" else r["family"]
+        era, family = AS_FAST_AS.get(r["engine"], r["engine"]), "TensorRT-LLM" if r["family"] == "NIM" else r["family"]
         if era not in c["layer.era"]:
             continue
 

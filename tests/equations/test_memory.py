@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gpuecon_xl import graph, load_catalog
+from gpuecon_xl.catalog import shipped
 from gpuecon_xl.equations import memory as m
 from gpuecon_xl.units import GIB, GIGA, MIB
 
@@ -142,8 +143,22 @@ def test_capacity_is_not_the_marketing_figure() -> None:
     ],
 )
 def test_engine_overhead(experts: float, capacity: float, tp: float, pp: float, gib: float) -> None:
-    got = m.engine_overhead_gb(experts, capacity, 5.2, 7.4, 75, 0.25, 0.15, 0.58, tp, pp)
+    got = m.engine_overhead_gb(experts, capacity, 5.2, 7.4, 0, 128_256, 75, 0.25, 0.15, 0.58, tp, pp)
     assert got == pytest.approx(gib * GIB / GIGA)
+
+
+@pytest.mark.parametrize(
+    ("experts", "vocab", "gib"),
+    # activations at profiling in vLLM 0.19 on H100, https://github.com/llm-d-incubation/llm-d-planner/pull/205:
+    # CodeLlama 7B, phi-4, Llama 3.1 8B, Qwen2.5-7B, Gemma 2 27B; Qwen1.5-MoE-A2.7B, Qwen3-30B-A3B, Llama 4 Scout
+    [(0, 32_016, 0.77), (0, 100_352, 1.52), (0, 128_256, 1.89), (0, 152_064, 2.21), (0, 256_000, 3.62), (60, 151_936, 2.47), (128, 151_936, 2.68),
+     (16, 202_048, 3.19)],
+)  # fmt: skip
+def test_activations_are_mostly_logits(experts: float, vocab: float, gib: float) -> None:
+    r = shipped().find("engines", "vLLM 0.17 to 0.20")
+    constants = [r[c] for c in ("activation_dense_gib", "activation_moe_gib", "activation_vocab_gib")]
+    got = m.engine_overhead_gb(experts, 85, *constants, vocab, r["large_card_gb"], r["small_card_factor"], 0, 0, 1, 1)
+    assert got * GIGA / GIB == pytest.approx(gib, abs=0.15)
 
 
 def test_sequences() -> None:
