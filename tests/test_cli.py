@@ -365,7 +365,9 @@ def test_functions_import_nothing_heavy() -> None:
 
 
 def test_interrupt_is_quiet() -> None:
-    r = patched("def dispatch(words):\n    os.kill(os.getpid(), signal.SIGINT)\n    time.sleep(10)")
+    r = patched(
+        "def dispatch(words):\n    signal.signal(signal.SIGINT, signal.default_int_handler)\n    os.kill(os.getpid(), signal.SIGINT)\n    time.sleep(10)"
+    )
     assert (r.returncode, r.stdout, r.stderr) == (130, "", "")
 
 

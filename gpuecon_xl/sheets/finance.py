@@ -50,12 +50,12 @@ def basis_table() -> TableSpec:
     t.formula("output_tok_s", index(col("Candidates", "output_tok_s"), t.cell("candidate_row")), "whole", 12, "token/s")
     for part in ("capex_eur", "electricity_eur", "maintenance_eur", "running_eur", "spares_eur", "hosting_eur", "interest_eur", "residual_eur",
                  "tco_eur", "electricity_idle_eur", "tco_per_use_eur", "tco_fixed_eur"):  # fmt: skip
-        t.formula(part, index(col("Fleet", part), build) * t.cell("gpus"), "money", 12, "EUR")
+        t.formula(part, index(col("Fleet", part), build) * t.cell("gpus"), "money", 14, "EUR")
     t.formula("utilization", name("utilization"), "pct", 12, "1")
     t.quantity("horizon_months", "one", 10)
     t.quantity("horizon_h", "whole", 10)
     t.quantity("crf_month", "small", 12)
-    t.quantity("wacc_year", "pct", 12)
+    t.quantity("wacc_year", "pct", 16)
     offer = match(t.cell("rate"), col("RentYears", "rate"))
     t.formula("term", index(col("RentYears", "term"), offer), "text", 12)
     t.formula("rate_currency", index(col("RentYears", "currency"), offer), "text", 10)
