@@ -229,7 +229,7 @@ def matrix_table() -> TableSpec:
 
 def matrix_sheet() -> SheetSpec:
     """The recommendation for each workload."""
-    s = SheetSpec("matrix", False, freeze_columns=1, tab="result", print_columns=21)
+    s = SheetSpec("matrix", False, freeze_columns=1, tab="result", print_columns=18)
     s.table(matrix_table())
     s.chart(Chart("bar", "Matrix", "workload", [("cost_eur_mtok", "label.cost_eur_mtok")], "chart.matrix", "axis.workload", "axis.eur_mtok",
                   rows=(0, 13), height=440, y_format="0.000"))  # fmt: skip
