@@ -22,7 +22,7 @@ from oracles import cached_values, differences, formula_cells, is_error
 from gpuecon_xl import files, writer
 from gpuecon_xl.catalog import Catalog, load_catalog, shipped, shipped_folder
 from gpuecon_xl.errors import BadFile, GpueconError
-from gpuecon_xl.lang import LANGUAGES, load
+from gpuecon_xl.lang import LANGUAGES
 from gpuecon_xl.reader import book_values, read_catalog
 from gpuecon_xl.schema import TABLES
 from gpuecon_xl.sheets.book import build
@@ -297,15 +297,3 @@ def test_checked_in_book_is_the_built_one(templates: dict[str, Path], lang: str)
         assert a.namelist() == b.namelist()
         differ = [n for n in a.namelist() if a.read(n) != b.read(n)]
     assert not differ, f"workbook/{path.name} is older than the product: {differ[:5]}; build it anew"
-
-
-@pytest.mark.parametrize("key", ["constants", "market"])
-def test_tables_side_by_side_print_each_from_a_page_of_its_own(templates: dict[str, Path], key: str) -> None:
-    """All of them on one page would be too small to read."""
-    book = openpyxl.load_workbook(templates["en"])
-    ws = book[load("en")(f"sheet.{key}")]
-    starts = sorted(openpyxl.utils.range_boundaries(t.ref)[0] for t in ws.tables.values())
-    assert len(starts) > 2
-    assert [b.id for b in ws.col_breaks.brk] == [s - 1 for s in starts[1:]]
-    assert not ws.sheet_properties.pageSetUpPr or not ws.sheet_properties.pageSetUpPr.fitToPage
-    assert 30 <= ws.page_setup.scale <= 100

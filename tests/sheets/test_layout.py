@@ -282,10 +282,24 @@ def test_charts_have_titles_and_show_cells_that_hold_figures(books: dict[str, An
 
 
 def test_print_set_up_and_frozen_heads(books: dict[str, Any]) -> None:
+    """Each sheet is one page wide; where tables stand side by side, each of them is."""
     for ws in books["en"].worksheets:
-        assert ws.sheet_properties.pageSetUpPr.fitToPage, ws.title
-        assert (ws.page_setup.fitToWidth or 1) == 1, ws.title
-        assert ws.page_setup.fitToHeight == 0, ws.title
+        starts = sorted({range_boundaries(t.ref)[0] for t in ws.tables.values()})
+        if ws.col_breaks.brk:
+            assert [b.id for b in ws.col_breaks.brk] == [s - 1 for s in starts[1:]], ws.title
+            assert 30 <= ws.page_setup.scale <= 100, ws.title
+        else:
+            assert ws.sheet_properties.pageSetUpPr.fitToPage, ws.title
+            assert (ws.page_setup.fitToWidth or 1) == 1, ws.title
+            assert ws.page_setup.fitToHeight == 0, ws.title
         assert ws.freeze_panes, ws.title
         assert ws.oddHeader.left.text, ws.title
         assert ws.oddFooter.right.text, ws.title
+
+
+@pytest.mark.parametrize("key", ["constants", "market"])
+def test_tables_side_by_side_print_each_from_a_page_of_its_own(books: dict[str, Any], key: str) -> None:
+    """All of them on one page would be too small to read."""
+    ws = books["en"][load("en")(f"sheet.{key}")]
+    assert len(ws.tables) > 2
+    assert len(ws.col_breaks.brk) == len(ws.tables) - 1
