@@ -31,7 +31,6 @@ PRINTED = [
     ("Qwen2.5-7B", "bf16", "H100 SXM", 4, None, NEW, 0.95, 4 * (75.23 - 3.55 - 2.21 - 2.13) * GIB / 57_344, CAMPAIGN),
     ("Qwen3-14B", "bf16", "H100 SXM", 1, None, NEW, 0.95, 36.18 * 8192, CAMPAIGN),
     ("Qwen3-14B", "bf16", "H100 SXM", 1, None, MIDDLE, 0.95, 33.55 * 8192, CAMPAIGN),
-    ("Qwen2.5-14B", "bf16", "RTX 4090", 2, None, MIDDLE, 0.98, 81_536, "https://github.com/vllm-project/vllm/issues/13061"),
     ("Llama 3 8B", "bf16", "H100 SXM", 1, None, OLD, 0.9, 53.29 * GIB / TOKENS_8B, "https://github.com/vllm-project/vllm/pull/10511"),
     ("Llama 2 7B", "bf16", "H100 SXM", 1, None, OLD, 0.9, 7191 * 16, "https://github.com/kubernetes-sigs/gateway-api-inference-extension/pull/550"),
     ("Llama 2 7B", "bf16", "A100 SXM 80GB", 1, None, OLD, 0.9, 7351 * 16, "https://github.com/vllm-project/vllm/pull/2031"),
