@@ -287,19 +287,19 @@ def _read_csv(path: Path, table: Table, problems: list[str]) -> list[Row]:
                     value, problem = parse_cell(line["value"], assumption_field(line["name"].strip(), line["unit"].strip()))
                     if problem:
                         problems.append(f"{path.name} line {reader.line_num} column {f.name} {problem}")
-                row[f.name] = 0.0 if value is None and f.numeric and not f.required and f.name not in _NO_ZERO else value
+                row[f.name] = 0.0 if value is None and blank_counts_as_zero(f) else value
             rows.append(row)
     problems += check_rows(table, rows, lambda n, c: f"{path.name} row {n + 2} column {c}")
     return rows
 
 
 # A blank price is no price, not a free card.
-_NO_ZERO = frozenset(("low", "typical", "high", "value", "rate_low", "rate_high"))
+_NO_ZERO = frozenset(("low", "typical", "high", "value"))
 
 
 def blank_counts_as_zero(f: Field) -> bool:
     """Whether an empty cell of this column counts as 0, as a formula counts it."""
-    return f.numeric and not f.required and f.name not in _NO_ZERO
+    return f.numeric and not f.required and not f.positive and f.name not in _NO_ZERO
 
 
 def shipped_folder() -> Path:

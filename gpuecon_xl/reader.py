@@ -21,7 +21,7 @@ from gpuecon_xl.catalog import Catalog, Row, blank_counts_as_zero, check_rows, k
 from gpuecon_xl.cells import Cells, TableValues, plain, serial
 from gpuecon_xl.errors import BadFile, nearest
 from gpuecon_xl.lang import LANGUAGES, load
-from gpuecon_xl.schema import LOOKED_UP, TABLES, Field, Table, assumption_field
+from gpuecon_xl.schema import ASCENDING, LOOKED_UP, TABLES, Field, Table, assumption_field
 from gpuecon_xl.sheets import book as books
 from gpuecon_xl.sheets.model import BookSpec
 
@@ -236,9 +236,9 @@ def _rows(book: OpenBook, table: Table) -> list[Row]:
         book.warnings.append(f"{_place(region.sheet, region.first - 1, 1)}: table {table.book_name} has lost the column {m}; it counts as blank")
     rows: list[Row] = []
     at: list[int] = []
+    formulas_here = book.sheets[region.sheet]
     for r in range(region.count):
         given = {f.name: book.raw(region, f.name, r) if f.name in region.columns else None for f in wanted}
-        formulas_here = book.formulas[region.sheet]
         hollow = False
         for f in wanted:
             if f.name not in region.columns:
@@ -393,17 +393,21 @@ def read_catalog(path: str | Path) -> Catalog:
     return catalog
 
 
+def _rises(table: str, row: Row) -> bool:
+    """Whether what is given of a range is in order."""
+    given = [row[c] for c in ASCENDING[table] if row[c] is not None]
+    return given == sorted(given)
+
+
 def _doubts(catalog: Catalog, book: OpenBook) -> Iterator[str]:
     """What a person should look at: order of ranges, memory, sources, age, names that lead nowhere."""
     today = catalog.assumptions.get("as_of")
     limit = catalog.assumptions.get("price_age_days_max") or 0
     for r in catalog.rows("cloud_rates"):
-        ordered = [r[c] for c in ("rate_low", "rate_hour", "rate_high") if r[c] is not None]
-        if ordered != sorted(ordered):
+        if not _rises("cloud_rates", r):
             yield f"rental offer {r['rate']}: low rate, rate and high rate are not in order"
     for r in catalog.rows("prices"):
-        ordered = [r[c] for c in ("low", "typical", "high") if r[c] is not None]
-        if ordered != sorted(ordered):
+        if not _rises("prices", r):
             yield f"price of {r['gpu']}: low, typical and high are not in order"
         if r["typical"] is not None and not r["source"]:
             yield f"price of {r['gpu']} has no source; cost functions refuse it until one is given"

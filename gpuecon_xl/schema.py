@@ -391,6 +391,9 @@ _TABLES = (
 TABLES: dict[str, Table] = {t.name: t for t in _TABLES}
 BY_BOOK_NAME: dict[str, Table] = {t.book_name: t for t in _TABLES}
 
+# Columns of a range: what is given of them rises from left to right.
+ASCENDING = {"prices": ("low", "typical", "high"), "cloud_rates": ("rate_low", "rate_hour", "rate_high")}
+
 # Names that must stand in another table: table, column, the other table.
 LOOKED_UP = (("builds", "gpu", "gpus"), ("workloads", "model", "models"), ("workloads", "precision", "precisions"), ("prices", "gpu", "gpus"),
              ("cloud_rates", "gpu", "gpus"))  # fmt: skip

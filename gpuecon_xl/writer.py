@@ -40,6 +40,7 @@ _NUMBER = {
     "whole": "#,##0;-#,##0;0", "one": "#,##0.0;-#,##0.0;0", "small": "#,##0.0000;-#,##0.0000;0", "ratio": "0.00",
     "pct": "0.0%", "seconds": "0.00E+00", "date": "yyyy-mm-dd", "check": "#,##0.######;-#,##0.######;0", "key": "#,##0.##",
 }  # fmt: skip
+A3_FROM = 220  # characters of a table's columns; wider sheets print on A3, others on A4
 A3_CHARACTERS = 150  # of body text that a landscape A3 page takes at full size
 _LEFT = frozenset(("text", "wrap", "link", "place", "strong", "date"))
 _NAVY, _GREY, _PALE, _BLUE, _LINE = "#17365D", "#595959", "#FFF9DB", "#1F4FD8", "#BFBFBF"
@@ -220,12 +221,12 @@ class _Writer:
             ws.set_landscape()
         shown = spec.print_columns or None
         wide = max((sum(c.width for c in b.content.columns[:shown]) for b in spec.blocks if b.kind == "table"), default=0)
-        ws.set_paper(8 if wide > A3_CHARACTERS else 9)  # A3 for wide sheets, A4 for others
+        ws.set_paper(8 if wide > A3_FROM else 9)
         tables = [(b.column, sum(c.width for c in b.content.columns)) for b in spec.blocks if b.kind == "table"]
         if sum(w for _, w in tables) > 2 * A3_CHARACTERS and len({at for at, _ in tables}) > 1:
             # tables side by side: each begins a page, all in the scale of the widest
             ws.set_paper(8)
-            ws.set_print_scale(max(10, min(100, int(100 * A3_CHARACTERS / max(w for _, w in tables)))))
+            ws.set_print_scale(max(10, min(100, int(100 * A3_CHARACTERS / wide))))
             ws.set_v_pagebreaks(sorted({at for at, _ in tables if at}))
         else:
             ws.fit_to_pages(1, 0)

@@ -16,14 +16,13 @@ from gpuecon_xl.audit.shape import Shape
 from gpuecon_xl.catalog import Row, odd_names, parse_cell, shipped
 from gpuecon_xl.errors import nearest
 from gpuecon_xl.reader import OpenBook, Region, parse_local, wanted_assumption
-from gpuecon_xl.schema import BY_BOOK_NAME, LOOKED_UP, TABLES, Field
+from gpuecon_xl.schema import ASCENDING, BY_BOOK_NAME, LOOKED_UP, TABLES, Field
 from gpuecon_xl.sheets.model import Column, TableSpec
 
 ERRORS = frozenset(("#N/A", "#VALUE!", "#REF!", "#DIV/0!", "#NUM!", "#NAME?", "#NULL!"))
 
 # Tables that hold prices: the column that is a price.
 PRICED = {"Prices": "typical", "Rates": "rate_hour", "Apis": "price_out_mtok"}
-_ASCENDING = ("low", "typical", "high", "rate_low", "rate_hour", "rate_high")  # of a row of Prices or of Rates
 _MONEY = frozenset(("money", "rate"))
 _NUMBER_LOOKS = frozenset(("whole", "one", "small", "rate", "money"))  # inputs of computed sheets: at least 0, as their validation says
 _SIGNS = {"$": "USD", "€": "EUR", "£": "GBP", "USD": "USD", "EUR": "EUR", "GBP": "GBP", "CHF": "CHF", "DKK": "DKK", "KR.": "DKK", "KR": "DKK"}
@@ -252,7 +251,7 @@ def _prices(shape: Shape, found: Findings, typed: Mapping[str, list[tuple[int, R
 
 
 def _order(shape: Shape, found: Findings, name: str, r: int, row: Row) -> None:
-    ends = [(c, row[c]) for c in _ASCENDING if isinstance(row.get(c), float)]
+    ends = [(c, row[c]) for c in ASCENDING.get(BY_BOOK_NAME[name].name, ()) if isinstance(row.get(c), float)]
     for (one, a), (two, b) in pairwise(ends):
         if a > b:
             found.add("range", *_at(shape, name, r, two), "order", found=b, column=two, other=one, least=a)

@@ -166,7 +166,7 @@ def _inputs(call: _Call, load: Mapping[str, Any], server: Mapping[str, Any], off
 def _outcomes(values: Mapping[str, Any], gpus: float, rel: float, term: str) -> dict[str, Any]:
     """Total cost, cost per million output tokens, rent and saving of one draw or of many at once."""
     use = mean_use(values["utilization"], ramp_share(values["ramp_months"], values["horizon_years"]))
-    given = {**{k: v for k, v in values.items() if k != "rate_hour"}, "utilization": use}
+    given = {**values, "utilization": use}
     tco, _, _, hours = graph.plan(money.TCO_OUTPUTS, tuple(given))(*given.values())
     tokens = tokens_served_m(values["output_tok_s"], use, hours)
     # the rented cards give as many tokens; reserved ones are paid day and night

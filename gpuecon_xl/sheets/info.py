@@ -26,7 +26,6 @@ from gpuecon_xl.ops import (
     maximum,
     name,
     rounded,
-    shown,
     total,
     where,
     whole_table,
@@ -42,6 +41,7 @@ from gpuecon_xl.sheets.throughput import SPEED_CARDS, SPEED_MODELS
 from gpuecon_xl.units import HALF_CENT
 
 ALPHABET = 26  # letters that name columns
+DRIVERS_TOLD = 3  # on the cover; Sensitivity has all
 
 
 def cover_sheet(catalog: Catalog, texts: Texts) -> SheetSpec:
@@ -59,7 +59,6 @@ def cover_sheet(catalog: Catalog, texts: Texts) -> SheetSpec:
         ("cover.cost", index(col("Candidates", "cost_eur_mtok"), cand), "EUR/1e6 output tokens", "candidates"),
         ("cover.cost_low", end_of_cost("low"), "EUR/1e6 output tokens", "matrix"),
         ("cover.cost_high", end_of_cost("high"), "EUR/1e6 output tokens", "matrix"),
-        *((f"cover.driver_{n}", driver(n), "EUR/1e6 output tokens", "sensitivity") for n in (1, 2, 3)),
         ("cover.pair", join(index(col("Versus", "gpu"), 1), " · ", index(col("Versus", "rate"), 1)), "", "breakeven"),
         ("cover.breakeven", index(col("Versus", "breakeven_use"), 1), "1", "breakeven"),
         ("cover.answer", index(col("Versus", "answer"), 1), "", "breakeven"),
@@ -71,16 +70,15 @@ def cover_sheet(catalog: Catalog, texts: Texts) -> SheetSpec:
     t = TableSpec("KeyFigures", title="table.key_figures")
     t.fixed("figure", [texts(k) for k, _, _, _ in figures], "text", 52)
     by_unit = {"EUR": "money", "token/s": "whole", "EUR/1e6 output tokens": "rate", "1": "pct", "workload": "whole", "row": "whole", "item": "whole"}
-    t.each(
-        "value",
-        [e for _, e, _, _ in figures],
-        "key",
-        46,
-        fmts=["key" if k.startswith("cover.driver_") else by_unit.get(u, "key") for k, _, u, _ in figures],
-    )
+    t.each("value", [e for _, e, _, _ in figures], "key", 46, fmts=[by_unit.get(u, "key") for _, _, u, _ in figures])
     t.fixed("unit", [unit_text(texts, u) for _, _, u, _ in figures], "text", 30)
     t.fixed("sheet", [texts(f"sheet.{w}") for _, _, _, w in figures], "text", 18)
     s.table(t)
+    d = TableSpec("TopDrivers", title="table.top_drivers", note="note.top_drivers")
+    d.fixed("n", [float(i + 1) for i in range(DRIVERS_TOLD)], "whole", 30)
+    for column, look, width, unit in (("driver", "text", 52, ""), ("swing", "rate", 46, "EUR/1e6 output tokens")):
+        d.formula(column, index(col("TornadoSorted", column), d.cell("n")), look, width, unit)
+    s.table(d.lead("driver", "swing"))
     s.chart(Chart("bar", "Matrix", "workload", [("cost_eur_mtok", "label.cost_eur_mtok")], "chart.matrix", "axis.workload", "axis.eur_mtok",
                   rows=(0, 13), height=420, width=860, y_format="0.000"))  # fmt: skip
     guide = [k for k in SHEET_ORDER if k != "cover"]
@@ -89,11 +87,6 @@ def cover_sheet(catalog: Catalog, texts: Texts) -> SheetSpec:
     g.fixed("purpose", [texts(f"purpose.{k}") for k in guide], "text", 30)
     s.table(g)
     return s
-
-
-def driver(n: int) -> Expr:
-    """What moves the cost of a million tokens most, by rank, and how far between its ends."""
-    return join(index(col("TornadoSorted", "driver"), n), " · ", shown(index(col("TornadoSorted", "swing"), n), 2))
 
 
 def end_of_cost(end: str) -> Expr:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import uno
 from com.sun.star.beans import PropertyValue
+from com.sun.star.connection import NoConnectException
 
 
 def main(soffice: str, profile: str, book: str, edits: str, *outs: str) -> None:
@@ -31,7 +32,7 @@ def main(soffice: str, profile: str, book: str, edits: str, *outs: str) -> None:
             try:
                 there = resolver.resolve(f"uno:pipe,name={pipe};urp;StarOffice.ComponentContext")
                 break
-            except Exception:
+            except NoConnectException:  # it is still starting
                 if time.monotonic() > end or office.poll() is not None:
                     raise
                 time.sleep(0.2)
