@@ -11,6 +11,7 @@ from typing import Any
 
 import openpyxl
 import pytest
+from oracles import formula_cells
 
 from gpuecon_xl.catalog import shipped
 from gpuecon_xl.reader import book_values
@@ -74,6 +75,13 @@ def templates(once: Callable[..., Any]) -> dict[str, Path]:
 def books(templates: dict[str, Path]) -> dict[str, Any]:
     """The templates as openpyxl sees them, with formulas; not to be changed."""
     return {lang: openpyxl.load_workbook(path) for lang, path in templates.items()}
+
+
+@pytest.fixture(scope="session")
+def formulas(templates: dict[str, Path], once: Callable[..., Any]) -> dict[str, dict[str, list[str]]]:
+    """Addresses of the formula cells of the templates, by language and sheet."""
+    found: dict[str, dict[str, list[str]]] = once("formulas", lambda _: {lang: formula_cells(path) for lang, path in templates.items()})
+    return found
 
 
 @pytest.fixture(scope="session")

@@ -66,6 +66,13 @@ class Edited:
         """What stands in a row."""
         return self.cell(table, self.row(table, name), column).value
 
+    def shown(self, table: str, values: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+        """Rows of a table, blank ones too, with the values that a reader shows by sheet and cell; None where it has none."""
+        left, top, _, bottom = self.span(table)
+        of_sheet = values[self.where[table][0].title]
+        heads = self.heads(table)
+        return [{h: of_sheet.get(f"{get_column_letter(left + i)}{r}") for i, h in enumerate(heads)} for r in range(top + 1, bottom + 1)]
+
     # ---- changing ----
 
     def write(self, cell: Any, value: Any) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from edits import Edited
-from openpyxl.utils import get_column_letter
 
 CENT = 0.005  # euro; half of one rounds
 REL = 1e-9  # of a cost per million tokens, and of sums in the billions that a far-off input makes
@@ -25,11 +24,8 @@ class Sums:
         self.compared: dict[str, int] = {}
 
     def rows(self, table: str) -> list[dict[str, Any]]:
-        """Rows of a table with the values given; None where there is none."""
-        left, top, _, bottom = self.layout.span(table)
-        shown = self.values[self.layout.where[table][0].title]
-        heads = self.layout.heads(table)
-        return [{h: shown.get(f"{get_column_letter(left + i)}{r}") for i, h in enumerate(heads)} for r in range(top + 1, bottom + 1)]
+        """Rows of a table as the reader shows them."""
+        return self.layout.shown(table, self.values)
 
     def equal(self, sheet: str, what: str, one: Any, other: Any, least: float = CENT) -> None:
         """Compare two figures; where one is an error or nothing there is nothing to compare."""
@@ -86,7 +82,8 @@ def sums_of(layout: Edited, values: dict[str, dict[str, Any]]) -> Sums:
 
         s.equal("Cash-flow", "months of owning", added("own_month_eur"), basis["tco_eur"])
         s.equal("Cash-flow", "depreciation", added("depreciation_month_eur"), less(basis["capex_eur"], basis["residual_eur"]))
-        for way, column in zip(s.rows("CashResult"), ("own_month_eur", "rent_month_eur", "api_month_eur"), strict=True):
+        ways = s.rows("CashResult")
+        for way, column in zip(ways, ("own_month_eur", "rent_month_eur", "api_month_eur"), strict=True):
             s.equal("Cash-flow", f"total of {column}", way["total_eur"], added(column))
-            s.equal("Cash-flow", f"net present value of {column}", way["npv_eur"], less(way["present_eur"], s.rows("CashResult")[0]["present_eur"]))
+            s.equal("Cash-flow", f"net present value of {column}", way["npv_eur"], less(way["present_eur"], ways[0]["present_eur"]))
     return s

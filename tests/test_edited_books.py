@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from alarms import Truth, false_alarms
 from edits import KINDS, Edited, edited_books
-from oracles import cached_values, differences, formula_cells, is_error, needs_libreoffice, soffice_convert
+from oracles import cached_values, differences, is_error, needs_libreoffice, soffice_convert
 from reconciled import sums_of
 
 from gpuecon_xl.audit.whole import audit_book
@@ -40,9 +40,8 @@ class Reading:
         return f"{self.name}: {wrong} after {'; '.join(self.edits)[:600]}" if wrong else ""
 
 
-def readings(templates: dict[str, Path], folder: Path, seeds: range) -> list[Reading]:
-    """Edit, recalculate, compare; files are deleted as soon as they are compared."""
-    cells = {lang: formula_cells(p) for lang, p in templates.items()}  # edits touch no formula
+def readings(templates: dict[str, Path], cells: dict[str, dict[str, list[str]]], folder: Path, seeds: range) -> list[Reading]:
+    """Edit, recalculate, compare; files are deleted as soon as they are compared. Edits touch no formula: `cells` are the templates'."""
     books = edited_books(templates, folder, seeds)
     found = []
     for path, office in soffice_convert(list(books), folder / "office").items():
@@ -71,8 +70,8 @@ def check(found: list[Reading]) -> None:
 @needs_libreoffice
 @pytest.mark.libreoffice
 @pytest.mark.parametrize("first", range(0, EDITED, LOT))
-def test_edited_books(templates: dict[str, Path], tmp_path: Path, first: int) -> None:
-    found = readings(templates, tmp_path, range(first, first + LOT))
+def test_edited_books(templates: dict[str, Path], formulas: dict[str, dict[str, list[str]]], tmp_path: Path, first: int) -> None:
+    found = readings(templates, formulas, tmp_path, range(first, first + LOT))
     assert len(found) == LOT
     check(found)
     assert any(r.errors for r in found)  # rows that cannot be computed are among them
@@ -82,8 +81,8 @@ def test_edited_books(templates: dict[str, Path], tmp_path: Path, first: int) ->
 @pytest.mark.libreoffice
 @pytest.mark.long
 @pytest.mark.parametrize("first", range(EDITED, EDITED + EDITED_LONG, LOT))
-def test_many_edited_books(templates: dict[str, Path], tmp_path: Path, first: int) -> None:
-    check(readings(templates, tmp_path, range(first, first + LOT)))
+def test_many_edited_books(templates: dict[str, Path], formulas: dict[str, dict[str, list[str]]], tmp_path: Path, first: int) -> None:
+    check(readings(templates, formulas, tmp_path, range(first, first + LOT)))
 
 
 def test_every_kind_of_edit_is_made() -> None:

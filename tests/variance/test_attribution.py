@@ -180,6 +180,8 @@ def test_books_edited_in_libreoffice(templates: dict[str, Path], tmp_path: Path)
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV"))}
     subprocess.run([python, script, SOFFICE, profile().as_uri(), templates["de"], plan, *outs], check=True, timeout=300, env=clean)
     found = gx.diff_books(outs[0], outs[-1])
+    assert found.steps == gx.diff_books(templates["de"], saved(templates["de"], tmp_path / "by_openpyxl.xlsx", *THREE[:2])).steps
+    assert not gx.diff_books(templates["de"], outs[0]).steps
     told = [(s.changes[0].row, c.column, c.new) for s in found.steps for c in s.changes[0].cells]
     assert told == [(row, column, value) for _, row, column, value in THREE[:2]]
     course = [matrix(path, cached_values(path)) for path in outs]
